@@ -1,0 +1,1 @@
+"""Adapters: the only layer that imports drivers."""

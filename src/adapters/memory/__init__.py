@@ -1,0 +1,1 @@
+"""All ports in memory, for fast tests and for trying things out."""

@@ -1,0 +1,1 @@
+"""Redis (or Valkey) adapters, on redis-py."""

@@ -1,0 +1,51 @@
+"""Push jobs on the Redis stream that the Notifications Service reads (DESIGN §3)."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from redis import Redis
+from redis.client import Pipeline
+
+from adapters.redis.pipeline import in_pipelines, raise_first_refusal, send
+from application.errors import RedisUnavailableError
+from domain.conclusions import PushJob
+
+
+class RedisStreamNotifier:
+    """``Notifier`` by XADD: one entry a job, its JSON in *field*. Safe to share between threads.
+
+    *maxlen* trims the stream to about that many entries, read or not, so it must lie far
+    above any backlog; None never trims.
+    """
+
+    def __init__(self, client: Redis, *, stream: str, field: str, maxlen: int | None) -> None:
+        self._client = client
+        self._stream = stream
+        self._field = field
+        self._maxlen = maxlen
+
+    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+        """Append in order; stop at the first part of *jobs* that Redis does not take whole.
+
+        What was confirmed before that is returned, not lost in an error: those jobs would
+        else be on the stream twice. If Redis is away, the next call will say so.
+        """
+        confirmed: set[UUID] = set()
+        try:
+            for part in in_pipelines(jobs):
+                answers = send(self._client, part, self._add_xadd)
+                confirmed.update(
+                    job.notification_id
+                    for job, answer in zip(part, answers, strict=True)
+                    if not isinstance(answer, Exception)
+                )
+                raise_first_refusal(self._client, answers)
+        except RedisUnavailableError:
+            if not confirmed:
+                raise
+        return frozenset(confirmed)
+
+    def _add_xadd(self, pipeline: Pipeline, job: PushJob) -> None:
+        pipeline.xadd(
+            self._stream, {self._field: job.job_json}, maxlen=self._maxlen, approximate=True
+        )

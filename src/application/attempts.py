@@ -1,0 +1,123 @@
+"""One attempt at each event of a batch, from what was claimed to a verdict.
+
+Whatever goes wrong with one event ends as the verdict of that event; only what goes wrong
+with a part of the system (``OutboxError``) ends the batch.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from application.errors import OutboxError, RowsRefusedError
+from application.ports.ledger import Ledger
+from domain.concluding import Rules, conclude
+from domain.conclusions import Conclusion
+from domain.fees import AccountCode, FeeRule, MappedAccount
+from domain.intents import ClaimedEvent
+from domain.ledger_requests import Answer, Ask, CreateChain, FindResolutions, LookUp
+from domain.planning import Task, fee_codes, judge_event, plan
+from domain.resolution import Order, Resolution
+from domain.verdicts import ManualReview, RetryLater, RetryReason, Verdict
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An event on its way to a verdict."""
+
+    claimed: ClaimedEvent
+    task: Task | None = None
+    fee_codes: tuple[AccountCode, ...] = ()
+    resolution: Resolution | None = None
+    verdict: Verdict | None = None
+
+    def judge(self, rule: FeeRule) -> None:
+        """Find out what the event means."""
+        with self._guarded():
+            judged = judge_event(self.claimed)
+            if isinstance(judged, ManualReview):
+                self.verdict = judged
+            else:
+                self.task = judged
+                self.fee_codes = fee_codes(self.claimed, judged, rule)
+
+    def plan(self, rule: FeeRule, accounts: Mapping[AccountCode, MappedAccount]) -> None:
+        """Find out what to resolve, if the event makes sense."""
+        if self.task is None:
+            return
+        with self._guarded():
+            planned = plan(self.claimed, self.task, rule=rule, accounts=accounts)
+            if isinstance(planned, Order):
+                self.resolution = Resolution(planned)
+            else:
+                self.verdict = planned
+
+    @property
+    def ask(self) -> Ask | None:
+        """What the resolution asks of the ledger next; None when there is nothing to ask."""
+        return self.resolution.ask if self.resolution is not None else None
+
+    def answer(self, answer: Answer) -> None:
+        """Give the open ask its answer; take the verdict if that was the last one."""
+        if self.resolution is None:
+            raise ValueError("nothing was asked")
+        with self._guarded():
+            self.resolution.answer(answer)
+            self.verdict = self.resolution.verdict
+
+    def conclude(self, rules: Rules) -> Conclusion:
+        """Return what to write."""
+        if self.verdict is None:
+            raise ValueError("the resolution has not ended")
+        try:
+            return conclude(self.claimed, self.task, self.verdict, rules)
+        except Exception as error:
+            return self._unforeseen(f"{type(error).__name__}: {error}", rules)
+
+    def conclude_refused(self, refusal: RowsRefusedError, rules: Rules) -> Conclusion:
+        """Return what to write where Postgres refuses what ``conclude`` returned."""
+        return self._unforeseen(f"Postgres refused the row: {refusal}", rules)
+
+    def _unforeseen(self, detail: str, rules: Rules) -> Conclusion:
+        verdict = RetryLater(RetryReason.UNFORESEEN, detail, self._generations())
+        return conclude(self.claimed, self.task, verdict, rules)
+
+    def _generations(self) -> tuple[int, ...]:
+        return self.claimed.retry.generations if self.claimed.retry is not None else ()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except OutboxError:
+            raise
+        except Exception as error:  # one bad event must not stop the others
+            self.resolution = None
+            self.verdict = RetryLater(
+                RetryReason.UNFORESEEN, f"{type(error).__name__}: {error}", self._generations()
+            )
+
+
+def resolve(ledger: Ledger, attempts: Sequence[Attempt]) -> None:
+    """Get every ask answered, round by round; each round makes one request a kind.
+
+    Ends, since each resolution bounds its rounds. Raises what *ledger* raises: transfers
+    may have been created by then, and will answer ``EXISTS`` to the next attempt.
+    """
+    while True:
+        chains = [(a, a.ask) for a in attempts if isinstance(a.ask, CreateChain)]
+        lookups = [(a, a.ask) for a in attempts if isinstance(a.ask, LookUp)]
+        searches = [(a, a.ask) for a in attempts if isinstance(a.ask, FindResolutions)]
+        if not (chains or lookups or searches):
+            return
+        if chains:
+            _answer(chains, ledger.create_chains([ask.transfers for _, ask in chains]))
+        if lookups:
+            found = ledger.lookup([id_ for _, ask in lookups for id_ in ask.ids])
+            _answer(lookups, [found] * len(lookups))
+        if searches:
+            _answer(searches, ledger.find_resolutions([ask.search for _, ask in searches]))
+
+
+def _answer(asked: Sequence[tuple[Attempt, Ask]], answers: Sequence[Answer]) -> None:
+    for (attempt, _), answer in zip(asked, answers, strict=True):
+        attempt.answer(answer)

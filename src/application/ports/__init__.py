@@ -1,0 +1,1 @@
+"""The ports: what the application asks of the outside, one a file."""

@@ -1,0 +1,36 @@
+"""Push jobs that are committed and not yet on the stream."""
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+from uuid import UUID
+
+from domain.conclusions import PushJob
+
+
+class LockedJobs(Protocol):
+    """Jobs that this caller alone holds, until the block of ``lock`` ends."""
+
+    @property
+    def jobs(self) -> Sequence[PushJob]:
+        """The locked jobs, oldest first."""
+        ...
+
+    def delete(self, notification_ids: Collection[UUID]) -> None:
+        """Delete delivered jobs; final when the block ends normally."""
+        ...
+
+
+class NotificationQueue(Protocol):
+    """The rows that ``DeliverNotifications`` drains."""
+
+    def lock(self, *, limit: int) -> AbstractContextManager[LockedJobs]:
+        """Lock up to *limit* jobs for the length of the block; skip jobs locked by others.
+
+        Leaving normally commits the deletions; by an exception, nothing is deleted.
+
+        Raises, on entry or on leaving:
+            DatabaseUnavailableError: deletions may be lost; those jobs come again.
+            MisconfiguredError: wrong password, database, schema or rights.
+        """
+        ...

@@ -1,0 +1,27 @@
+"""The stream of push jobs that the Notifications Service reads."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+from domain.conclusions import PushJob
+
+
+class Notifier(Protocol):
+    """Hand push jobs over; at least once.
+
+    Idempotency: none at the server. A job sent twice is on the stream twice, with the
+    same ``notificationId``, by which the reader drops the second. So nothing below this
+    port repeats a job by itself.
+    """
+
+    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+        """Append *jobs* to the stream in order.
+
+        Returns the ``notification_id`` of each job that the server confirmed. Others may
+        or may not be on the stream: keep them and deliver them again.
+
+        Raises:
+            RedisUnavailableError: none was confirmed.
+        """
+        ...

@@ -1,0 +1,66 @@
+"""Where the orders are kept: claiming events and writing what became of them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from domain.conclusions import Conclusion, StatusMessage
+from domain.fees import AccountCode, MappedAccount
+from domain.intents import ClaimedEvent
+
+
+class ClaimedBatch(Protocol):
+    """Events that this caller alone holds, until the block of ``claim`` ends."""
+
+    @property
+    def events(self) -> Sequence[ClaimedEvent]:
+        """The claimed events, oldest first; no two of one intent."""
+        ...
+
+    def fee_accounts(self, codes: Collection[AccountCode]) -> Mapping[AccountCode, MappedAccount]:
+        """Return the accounts of those *codes* that ``pm.tb_account_map`` has.
+
+        Raises:
+            DatabaseUnavailableError, MisconfiguredError: as ``OutboxRepository.claim``.
+        """
+        ...
+
+    def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
+        """Write all of *conclusions*, or nothing; it becomes visible when the block ends.
+
+        ``Settle`` changes its intent only where that is ``AUTHORIZED`` or ``SETTLING``;
+        history, audit and push jobs follow only from an intent that changed, and only
+        then is its event finished. Returns a message for each of those. May be called
+        several times in a block, for different events.
+
+        Raises:
+            RowsRefusedError: the values of some row were refused; nothing of this call
+                was kept, what earlier calls wrote is, and the locks stand.
+            DatabaseUnavailableError: the block is lost; leave it.
+            MisconfiguredError: likewise.
+        """
+        ...
+
+
+class OutboxRepository(Protocol):
+    """Claim due events in order, exactly-once effects (DESIGN §6).
+
+    An event is due when it is ``pending``, the first pending event of its intent, its
+    intent is not in ``MANUAL_REVIEW``, and it has no backoff running (``retry_count`` 0
+    ends any backoff). Order: ``created_at``, then ``id``. Database time decides.
+    """
+
+    def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
+        """Lock up to *limit* due events and their intents for the length of the block.
+
+        Rows locked by others are skipped, never waited for. An event whose intent does not
+        exist is claimed too, without intent. Leaving the block normally commits what
+        ``write`` wrote; leaving it by an exception rolls back, and the events are as
+        before: not an attempt.
+
+        Raises, on entry or on leaving:
+            DatabaseUnavailableError: nothing is known to be written. On leaving, the commit
+                may have happened: the next claim will tell.
+            MisconfiguredError: wrong password, database, schema or rights.
+        """
+        ...

@@ -1,0 +1,75 @@
+"""Carry out one batch of orders: claim, resolve, conclude, commit, announce.
+
+The order is the design. The ledger comes first: a crash after it repeats the same ids,
+which moves nothing. Everything durable, push jobs included, is one transaction. Only the
+live status comes after it, and that is best-effort by contract.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from application.attempts import Attempt, resolve
+from application.errors import RowsRefusedError
+from application.ports.ledger import Ledger
+from application.ports.outbox_repository import ClaimedBatch, OutboxRepository
+from application.reporting import BatchReport, report
+from application.status_queue import StatusQueue
+from application.writing import Written, write_all
+from domain.concluding import Rules
+from domain.conclusions import Conclusion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleBatch:
+    """Settle up to ``batch_size`` due events. Safe to run in any number of places at once.
+
+    ``jobs_written`` wakes whoever delivers push jobs; it must not block.
+    """
+
+    outbox: OutboxRepository
+    ledger: Ledger
+    announcements: StatusQueue
+    rules: Rules
+    batch_size: int
+    jobs_written: Callable[[], None]
+
+    def __call__(self) -> BatchReport:
+        """Claim and finish one batch; return what became of it.
+
+        Raises:
+            OutageError: nothing was written (or, where the commit's answer was lost, all
+                of it may have been); call again later. Not an attempt at any event.
+            MisconfiguredError: likewise, until the fault is mended.
+        """
+        with self.outbox.claim(limit=self.batch_size) as batch:
+            attempts = [Attempt(claimed) for claimed in batch.events]
+            self._resolve(batch, attempts)
+            written = self._conclude(batch, attempts)
+        self._announce(written)
+        return report(claimed=len(attempts), written=written)
+
+    def _resolve(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> None:
+        """Bring every attempt to a verdict."""
+        for attempt in attempts:
+            attempt.judge(self.rules.fee)
+        codes = {code for attempt in attempts for code in attempt.fee_codes}
+        accounts = batch.fee_accounts(codes) if codes else {}
+        for attempt in attempts:
+            attempt.plan(self.rules.fee, accounts)
+        resolve(self.ledger, attempts)
+
+    def _conclude(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> Written:
+        """Write what follows from the verdicts; a refused row costs only its own event."""
+        by_event = {attempt.claimed.event.id: attempt for attempt in attempts}
+
+        def refused(conclusion: Conclusion, refusal: RowsRefusedError) -> Conclusion:
+            return by_event[conclusion.event_id].conclude_refused(refusal, self.rules)
+
+        conclusions = [attempt.conclude(self.rules) for attempt in attempts]
+        return write_all(batch, conclusions, refused)
+
+    def _announce(self, written: Written) -> None:
+        """Tell the publisher and the delivery loop, neither of which a lane waits for."""
+        self.announcements.put(written.messages)
+        if written.messages:
+            self.jobs_written()

@@ -1,0 +1,30 @@
+"""The ``pm.intent_event`` rows that the worker writes: one for each status it changes."""
+
+import json
+from typing import Final
+
+from domain.conclusions import AuditEvent
+from domain.intents import ClaimedEvent, Intent, IntentStatus
+
+AUTHOR: Final = "outbox-worker"
+
+
+def audit_event(
+    claimed: ClaimedEvent, intent: Intent, status_to: IntentStatus, *, reason: str, **facts: object
+) -> AuditEvent:
+    """Return the audit row for moving *intent* on; *facts* are JSON values for its payload.
+
+    ``status_from`` keeps the old status, from which ``requeue`` restores it.
+    """
+    payload = {
+        "by": AUTHOR,
+        "eventId": claimed.event.id,
+        "action": claimed.event.action,
+        **{name: value for name, value in facts.items() if value is not None},
+    }
+    return AuditEvent(
+        status_from=intent.status,
+        status_to=status_to,
+        reason=reason,
+        payload_json=json.dumps(payload, separators=(",", ":")),
+    )

@@ -1,0 +1,57 @@
+"""What a ``Resolution`` asks of the ledger next, and what it is answered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from domain.intents import IntentId
+from domain.transfer_status import AnyStatus
+from domain.transfers import AccountId, Transfer, TransferId
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRefused:
+    """A chain that cannot be sent at all, whatever the ledger's state: nothing was sent."""
+
+    detail: str
+
+
+ChainAnswer = tuple[AnyStatus, ...] | ChainRefused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolutionSearch:
+    """Who resolved these pending transfers, and was a fee charged along with them?
+
+    ``fee_credit_account_id`` is None when the fee's account is not known.
+    """
+
+    intent_id: IntentId
+    pendings: tuple[Transfer, ...]
+    fee_code: int
+    fee_credit_account_id: AccountId | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateChain:
+    """Ask: create these transfers, all or none. Answer: ``ChainAnswer``."""
+
+    transfers: tuple[Transfer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Ask: which of these transfers exist? Answer: a mapping that has those that do."""
+
+    ids: tuple[TransferId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FindResolutions:
+    """Ask: a ``ResolutionSearch``. Answer: the transfers found."""
+
+    search: ResolutionSearch
+
+
+Found = Mapping[TransferId, Transfer]
+Ask = CreateChain | LookUp | FindResolutions
+Answer = ChainAnswer | Found | tuple[Transfer, ...]

@@ -1,0 +1,72 @@
+"""The PSP fee of a chain that is posted: charge it once, or find who did."""
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from domain.fees import Fee
+from domain.ledger_requests import ChainRefused
+from domain.outcomes import FeeOutcome, fee_outcome
+from domain.resolution.order import Order
+from domain.resolution.progress import ROUNDS_MAX, Progress, Steps, create, look_up
+from domain.transfer_builders import build_fee_transfer
+from domain.transfer_status import AnyStatus
+from domain.transfers import Transfer, TransferFlags
+from domain.verdicts import Done, RetryReason, Verdict
+
+_TWO_PHASE: Final = (
+    TransferFlags.PENDING
+    | TransferFlags.POST_PENDING_TRANSFER
+    | TransferFlags.VOID_PENDING_TRANSFER
+)
+
+
+def charge_fee(progress: Progress, fee: Fee) -> Steps[Verdict]:
+    """Charge the fee of a posted chain. Whatever happens here, the post stands."""
+    order = progress.order
+    for _ in range(ROUNDS_MAX):
+        transfer = build_fee_transfer(
+            order.intent_id, fee, order.pending_ids[0], generation=progress.fee_generation
+        )
+        answer = yield from create([transfer])
+        if isinstance(answer, ChainRefused):
+            return progress.retry(RetryReason.FEE_REFUSED, f"psp fee: {answer.detail}")
+        [status] = answer
+        outcome = fee_outcome(status)
+        match outcome:
+            case FeeOutcome.CHARGED:
+                return Done(fee.amount_satang)
+            case FeeOutcome.LOOK_UP:
+                yield from look_up(progress)
+                if progress.fee_found is not None:
+                    return Done(progress.fee_found.amount)
+                return progress.retry(RetryReason.FEE_REFUSED, _fee_detail(status))
+            case FeeOutcome.ID_BURNED:
+                progress.fee_generation += 1
+            case FeeOutcome.REFUSED_FOR_NOW:
+                return progress.retry(RetryReason.FEE_REFUSED, _fee_detail(status))
+            case _:
+                assert_never(outcome)
+    return progress.retry(RetryReason.FEE_REFUSED, f"psp fee: {ROUNDS_MAX} ids in a row burned")
+
+
+def fee_beside(
+    posts: Sequence[Transfer], related: Sequence[Transfer], order: Order
+) -> Transfer | None:
+    """Return the fee that was charged along with *posts* by somebody else (DESIGN §7).
+
+    It carries the intent's id, or stands at the next timestamp after a post: timestamps
+    within one request are consecutive, and two requests are never that close.
+    """
+    just_after = {post.timestamp_ns + 1 for post in posts}
+    for transfer in related:
+        if transfer.code != order.fee_code or transfer.flags & _TWO_PHASE:
+            continue
+        if transfer.user_data_128 == order.intent_id.int:
+            return transfer
+        if transfer.user_data_128 == 0 and transfer.timestamp_ns in just_after:
+            return transfer
+    return None
+
+
+def _fee_detail(status: AnyStatus) -> str:
+    return f"psp fee: {status.name.lower()}"

@@ -1,0 +1,25 @@
+"""What a resolution is to do."""
+
+from dataclasses import dataclass
+
+from domain.fees import Fee
+from domain.intents import Action, IntentId
+from domain.transfers import TransferId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What to resolve: at least one pending transfer, none of them twice.
+
+    ``fee`` is charged after a post, unless somebody else resolved a member: then one is
+    only looked for. ``fee_wanted`` False (the intent is final already) does neither.
+    ``generations`` is a hint: how many ids of each member, then of the fee, are burned.
+    """
+
+    intent_id: IntentId
+    action: Action
+    pending_ids: tuple[TransferId, ...]
+    fee: Fee | None
+    fee_code: int
+    fee_wanted: bool
+    generations: tuple[int, ...] = ()

@@ -1,0 +1,84 @@
+"""TigerBeetle's accounts and transfers as plain values, with TigerBeetle's own field names.
+
+A pending transfer is immutable: its record never tells whether it was posted,
+voided or has expired. Only a resolving transfer, or the answer to one, tells.
+"""
+
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import Final, NewType
+
+TransferId = NewType("TransferId", int)
+AccountId = NewType("AccountId", int)
+
+U128_MAX: Final = 2**128 - 1
+AMOUNT_MAX: Final = U128_MAX
+"""As the amount of a post: the whole pending amount (0 would post nothing and release it)."""
+
+
+class TransferFlags(IntFlag):
+    """Bits of ``Transfer.flags``; the values are TigerBeetle's wire values."""
+
+    NONE = 0
+    LINKED = 1 << 0
+    PENDING = 1 << 1
+    POST_PENDING_TRANSFER = 1 << 2
+    VOID_PENDING_TRANSFER = 1 << 3
+    BALANCING_DEBIT = 1 << 4
+    BALANCING_CREDIT = 1 << 5
+    CLOSING_DEBIT = 1 << 6
+    CLOSING_CREDIT = 1 << 7
+    IMPORTED = 1 << 8
+
+
+class AccountFlags(IntFlag):
+    """Bits of ``Account.flags``; the values are TigerBeetle's wire values."""
+
+    NONE = 0
+    LINKED = 1 << 0
+    DEBITS_MUST_NOT_EXCEED_CREDITS = 1 << 1
+    CREDITS_MUST_NOT_EXCEED_DEBITS = 1 << 2
+    HISTORY = 1 << 3
+    IMPORTED = 1 << 4
+    CLOSED = 1 << 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """One transfer, as sent (``timestamp_ns`` 0) or as the ledger keeps it.
+
+    Amounts are integers of the ledger's unit (satang). Fields left 0 on a post or
+    void are inherited from its pending transfer.
+    """
+
+    id: TransferId
+    debit_account_id: AccountId = AccountId(0)
+    credit_account_id: AccountId = AccountId(0)
+    amount: int = 0
+    pending_id: TransferId = TransferId(0)
+    user_data_128: int = 0
+    user_data_64: int = 0
+    user_data_32: int = 0
+    timeout_s: int = 0
+    ledger: int = 0
+    code: int = 0
+    flags: TransferFlags = TransferFlags.NONE
+    timestamp_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A ledger account and its balances, in the ledger's unit (satang)."""
+
+    id: AccountId
+    ledger: int
+    code: int
+    flags: AccountFlags = AccountFlags.NONE
+    user_data_128: int = 0
+    user_data_64: int = 0
+    user_data_32: int = 0
+    debits_pending: int = 0
+    debits_posted: int = 0
+    credits_pending: int = 0
+    credits_posted: int = 0
+    timestamp_ns: int = 0

@@ -1,0 +1,1 @@
+"""Tests: unit (fakes, seconds), contracts (one suite a port), integration (real servers)."""

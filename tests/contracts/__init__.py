@@ -1,0 +1,1 @@
+"""One suite a port; fake and real adapter inherit and run the same tests."""

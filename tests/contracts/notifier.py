@@ -1,0 +1,103 @@
+"""What every ``Notifier`` must do."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+import pytest
+
+from application.errors import RedisUnavailableError
+from application.ports.notifier import Notifier
+from domain.conclusions import PushJob
+from domain.intents import IntentId, UserId
+
+
+def a_job(number: int) -> PushJob:
+    """Return the job whose notification id is *number*."""
+    return PushJob(
+        notification_id=UUID(int=number),
+        intent_id=IntentId(UUID(int=1)),
+        user_id=UserId(UUID(int=2)),
+        job_json=f'{{"body":"ชำระเงิน ฿1.00","data":{{"notificationId":"{number}"}}}}',
+    )
+
+
+def ids(*numbers: int) -> frozenset[UUID]:
+    """Return the notification ids of the jobs *numbers*."""
+    return frozenset(UUID(int=number) for number in numbers)
+
+
+class StreamReader(Protocol):
+    """What the contract needs of the other side: the stream, and the way to it."""
+
+    def jobs(self) -> Sequence[str]:
+        """Return the JSON of every job on the stream, oldest first."""
+        ...
+
+    def cut_line(self) -> None:
+        """Keep the notifier from reaching the stream, until ``mend_line``."""
+        ...
+
+    def lose_answers(self) -> None:
+        """Let everything reach the stream and no answer come back, until ``mend_line``."""
+        ...
+
+    def mend_line(self) -> None:
+        """Undo ``cut_line`` and ``lose_answers``."""
+        ...
+
+
+class NotifierContract:
+    """Inherit; provide the fixtures ``notifier`` and ``reader``, with an empty stream."""
+
+    def test_jobs_are_on_the_stream_in_order_and_confirmed(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        confirmed = notifier.deliver([a_job(3), a_job(1), a_job(2)])
+
+        assert confirmed == ids(1, 2, 3)
+        assert reader.jobs() == [a_job(number).job_json for number in (3, 1, 2)]
+
+    def test_a_repeat_is_on_the_stream_again(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        assert notifier.deliver([a_job(1)]) == ids(1)
+        assert notifier.deliver([a_job(1)]) == ids(1)
+
+        assert reader.jobs() == [a_job(1).job_json] * 2
+
+    def test_a_thousand_jobs_are_on_the_stream_in_order(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        jobs = [a_job(number) for number in range(1_000)]
+
+        assert notifier.deliver(jobs) == ids(*range(1_000))
+        assert reader.jobs() == [job.job_json for job in jobs]
+
+    def test_no_jobs_need_no_line(self, notifier: Notifier, reader: StreamReader) -> None:
+        reader.cut_line()
+
+        assert notifier.deliver([]) == frozenset()
+
+    def test_a_cut_line_is_an_outage_that_ends_by_itself(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        notifier.deliver([a_job(1)])
+        reader.cut_line()
+        with pytest.raises(RedisUnavailableError):
+            notifier.deliver([a_job(2)])
+        reader.mend_line()
+
+        assert notifier.deliver([a_job(3)]) == ids(3)
+        assert reader.jobs() == [a_job(1).job_json, a_job(3).job_json]
+
+    def test_a_lost_answer_confirms_nothing_and_leaves_the_job_there_once(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        reader.lose_answers()
+        with pytest.raises(RedisUnavailableError):
+            notifier.deliver([a_job(1)])
+        reader.mend_line()
+
+        assert reader.jobs() == [a_job(1).job_json]
+        assert notifier.deliver([a_job(2)]) == ids(2)

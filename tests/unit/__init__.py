@@ -1,0 +1,1 @@
+"""Fast tests: pure code and fakes, no server."""

@@ -1,0 +1,1 @@
+"""The fakes: each passes the contract of its port."""
