@@ -1,0 +1,73 @@
+# Run "make" for the list of targets. Everything happens in .venv, which "setup" makes from
+# requirements.lock; with that in place no target needs a network.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The Python (3.11 or later) to make .venv with; found on PATH when empty.
+PYTHON ?=
+# More arguments for pytest: make test ARGS="-k claim -x"
+ARGS ?=
+
+export PYTHON
+bin := .venv/bin
+sources := $(wildcard src tests benchmarks)
+
+.PHONY: help
+help: ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+.PHONY: setup
+setup: ## Make .venv from the lock, only when something changed
+	@tools/setup
+
+.PHONY: test
+test: setup ## Run every test
+	$(bin)/python -m pytest $(ARGS)
+
+.PHONY: unit
+unit: setup ## Run the tests that need no server
+	$(bin)/python -m pytest tests/unit $(ARGS)
+
+.PHONY: check
+check: static test ## Everything that must pass before a change lands
+
+.PHONY: static
+static: format-check lint imports types ## All checks but the tests
+
+.PHONY: format-check
+format-check: setup ## Say what is not formatted
+	$(bin)/ruff format --check .
+
+.PHONY: lint
+lint: setup ## Find faults of style and likely bugs
+	$(bin)/ruff check .
+
+.PHONY: types
+types: setup ## Check types, tests included
+	$(bin)/mypy $(sources)
+
+.PHONY: imports
+imports: setup ## Check which layer imports which
+	$(bin)/lint-imports --no-cache --no-logo
+
+.PHONY: format
+format: setup ## Format the code, and mend what the linter can
+	$(bin)/ruff check --fix-only --quiet .
+	$(bin)/ruff format .
+
+.PHONY: lock
+lock: ## Write requirements.lock anew, with the newest versions allowed
+	tools/lock
+
+.PHONY: replay-ledger
+replay-ledger: setup ## Replay recorded ledger programs: make replay-ledger FILE=...
+	@$(if $(FILE),,echo "usage: make replay-ledger FILE=programs.jsonl" >&2; exit 2)
+	$(bin)/python -m tests.replay_ledger "$(FILE)"
+
+.PHONY: clean
+clean: ## Remove .venv, caches and builds
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Postgres adapters, on psycopg 3."""

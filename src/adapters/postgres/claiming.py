@@ -1,0 +1,211 @@
+"""The claim's SQL (DESIGN §6): lock events, lock their intents, read afresh.
+
+Whatever a row needs from another table it gets by a scalar subquery or a fenced one
+(``OFFSET 0``): the planner must run those as one index probe a row. Given plain joins it
+chooses, and with statistics from a quieter hour it chooses to read the whole backlog, or
+millions of finished rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg import sql
+
+from adapters.postgres.connection import BoundedConnection
+from domain.intents import (
+    ClaimedEvent,
+    EventId,
+    Intent,
+    IntentId,
+    OutboxEvent,
+    PspRecord,
+    RetryState,
+    UserId,
+)
+
+# An event is due when no backoff runs; retry_count 0, by an operator's hand, ends any backoff.
+_IS_DUE: Final = sql.SQL("""
+    (e.retry_count = 0 OR COALESCE(
+        (SELECT r.next_attempt_at FROM pm.outbox_retry r WHERE r.event_id = e.id)
+            <= clock_timestamp(),
+        true
+    ))
+""")
+# The fence leaves the index on intent_id as the only way in: by the one on status, each event
+# would walk over the whole backlog.
+_IS_HEAD: Final = sql.SQL("""
+    NOT EXISTS (
+        SELECT FROM (
+            SELECT h.id, h.created_at, h.status
+            FROM pm.outbox_event h
+            WHERE h.intent_id = e.intent_id
+            OFFSET 0
+        ) h
+        WHERE h.status = 'pending' AND (h.created_at, h.id) < (e.created_at, e.id)
+    )
+""")
+
+# CASE fixes the order of the tests: with many events backed off, all but the first is rarely
+# needed. created_at goes to the caller as text, for it may be 'infinity'.
+LOCK_EVENTS: Final = sql.SQL("""
+    SELECT
+        e.id,
+        e.intent_id,
+        e.created_at::text,
+        (SELECT i.id FROM pm.intent i WHERE i.id = e.intent_id) IS NULL AS is_orphan
+    FROM pm.outbox_event e
+    WHERE e.status = 'pending'
+      AND (e.created_at, e.id) > (%(after_time)s::timestamptz, %(after_id)s::integer)
+      AND CASE
+            WHEN NOT {is_due} THEN false
+            WHEN (SELECT i.status FROM pm.intent i WHERE i.id = e.intent_id) = 'MANUAL_REVIEW'
+                THEN false
+            ELSE {is_head}
+          END
+    ORDER BY e.created_at, e.id
+    LIMIT %(limit)s
+    FOR UPDATE OF e SKIP LOCKED
+""").format(is_due=_IS_DUE, is_head=_IS_HEAD)
+
+_LOCK_INTENTS: Final = """
+    SELECT i.id FROM pm.intent i WHERE i.id = ANY(%(intents)s::uuid[]) FOR UPDATE SKIP LOCKED
+"""
+
+# psp_tx_map is not locked: it is another worker's queue. Where it has several rows for an
+# intent, the choice must be the same at every attempt, or a replay would charge another fee.
+_READ: Final = sql.SQL("""
+    SELECT
+        e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
+        i.id IS NOT NULL, i.status, i.operation_type, i.amount_satang, i.currency,
+        i.user_id, i.issued_by_user_id, i.metadata::text,
+        ARRAY(SELECT unnest(i.tb_transfer_ids)),
+        p.found, p.psp, p.receiver_display_name, p.psp_fee_satang, p.settlement_date,
+        p.last_error,
+        r.attempts, r.generations
+    FROM unnest(%(events)s::integer[]) WITH ORDINALITY AS held (id, position)
+    CROSS JOIN LATERAL (
+        SELECT * FROM pm.outbox_event e WHERE e.id = held.id OFFSET 0
+    ) e
+    LEFT JOIN LATERAL (
+        SELECT * FROM pm.intent i WHERE i.id = e.intent_id OFFSET 0
+    ) i ON true
+    LEFT JOIN LATERAL (
+        SELECT * FROM pm.outbox_retry r WHERE r.event_id = e.id OFFSET 0
+    ) r ON true
+    LEFT JOIN LATERAL (
+        SELECT true AS found, m.psp, m.receiver_display_name, m.psp_fee_satang,
+               m.settlement_date::text, m.last_error
+        FROM (SELECT * FROM pm.psp_tx_map m WHERE m.intent_id = e.intent_id OFFSET 0) m
+        ORDER BY m.settlement_date DESC NULLS LAST, m.psp_fee_satang DESC NULLS LAST,
+                 m.psp, m.receiver_display_name
+        LIMIT 1
+    ) p ON true
+    WHERE e.status = 'pending'
+      AND (i.id IS NULL OR (i.id = ANY(%(intents)s::uuid[]) AND i.status <> 'MANUAL_REVIEW'))
+      AND {is_due}
+      AND {is_head}
+    ORDER BY held.position
+""").format(is_due=_IS_DUE, is_head=_IS_HEAD)
+
+# The index gives the order up to events of the same time. A planner that thinks there are few
+# pending events would still rather read all of them, judge each, and sort at the end. (Sorts
+# that must be then look so dear that they would be compiled, for longer than they take.)
+_KEEP_INDEX_ORDER: Final = (
+    "SELECT set_config('enable_sort', 'off', true), set_config('jit', 'off', true)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a transaction holds locked."""
+
+    events: tuple[int, ...]
+    intents: tuple[UUID, ...]
+
+
+def lock_due(connection: BoundedConnection, *, limit: int) -> Held:
+    """Lock at most *limit* due events whose intent could be locked too, or does not exist.
+
+    Goes on behind events whose intents somebody else holds, however many they are: what lies
+    behind them must not wait. It stops with half a batch, so as not to crawl through a stretch
+    where every second intent is held.
+    """
+    events: list[int] = []
+    intents: list[UUID] = []
+    after_time, after_id = "-infinity", 0
+    connection.execute(_KEEP_INDEX_ORDER)
+    while len(events) <= limit // 2:
+        asked = limit - len(events)
+        page = connection.execute(
+            LOCK_EVENTS, {"after_time": after_time, "after_id": after_id, "limit": asked}
+        ).fetchall()
+        locked = _lock_intents(connection, [intent for _, intent, _, orphan in page if not orphan])
+        intents += locked
+        events += [event for event, intent, _, orphan in page if orphan or intent in locked]
+        if len(page) < asked:
+            break
+        after_id, _, after_time, _ = page[-1]
+    return Held(events=tuple(events), intents=tuple(intents))
+
+
+def read_held(connection: BoundedConnection, held: Held) -> tuple[ClaimedEvent, ...]:
+    """Read what is held, as it is now, leaving out events that are no longer due.
+
+    Taking a lock re-reads the locked row, but none that was joined to it: a backoff or a
+    manual review that was committed in between shows only here.
+    """
+    if not held.events:
+        return ()
+    rows = connection.execute(
+        _READ, {"events": list(held.events), "intents": list(held.intents)}
+    ).fetchall()
+    return tuple(map(_claimed, rows))
+
+
+def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUID]:
+    if not intents:
+        return set()
+    return {row[0] for row in connection.execute(_LOCK_INTENTS, {"intents": intents})}
+
+
+def _claimed(row: tuple[Any, ...]) -> ClaimedEvent:
+    event, intent, psp, retry = row[:5], row[5:14], row[14:20], row[20:]
+    intent_id = IntentId(event[1])
+    return ClaimedEvent(
+        event=OutboxEvent(
+            id=EventId(event[0]),
+            intent_id=intent_id,
+            action=event[2],
+            payload_json=event[3],
+            retry_count=event[4],
+        ),
+        intent=_intent(intent_id, *intent[1:]) if intent[0] else None,
+        psp=PspRecord(
+            psp=psp[1],
+            receiver_display_name=psp[2],
+            psp_fee_satang=psp[3],
+            settlement_date=psp[4],
+            last_error=psp[5],
+        )
+        if psp[0]
+        else None,
+        retry=RetryState(attempts=retry[0], generations=tuple(retry[1]))
+        if retry[0] is not None
+        else None,
+    )
+
+
+def _intent(intent_id: IntentId, *row: Any) -> Intent:
+    status, operation_type, amount_satang, currency, user, issuer, metadata, transfers = row
+    return Intent(
+        id=intent_id,
+        status=status,
+        operation_type=operation_type,
+        amount_satang=amount_satang,
+        currency=currency,
+        user_id=None if user is None else UserId(user),
+        issued_by_user_id=None if issuer is None else UserId(issuer),
+        metadata_json=metadata,
+        tb_transfer_ids=tuple(transfers),
+    )

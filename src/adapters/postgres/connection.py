@@ -1,0 +1,41 @@
+"""A psycopg connection that never waits for ever.
+
+The server's own time-outs do not help against a server, a pooler or a proxy that is frozen:
+its kernel goes on acknowledging packets, and libpq goes on waiting.
+"""
+
+from typing import Final, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.pq import TransactionStatus
+from psycopg.rows import TupleRow
+
+ANSWER_TIMEOUT_S: Final = 35.0
+
+Result = TypeVar("Result")
+
+
+class BoundedConnection(psycopg.Connection[TupleRow]):
+    """Closes itself when an answer takes longer than ``answer_timeout_s``."""
+
+    answer_timeout_s: float = ANSWER_TIMEOUT_S
+
+    def wait(
+        self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None
+    ) -> Result:
+        """Run one exchange with the server.
+
+        Raises:
+            psycopg.OperationalError: no answer in time; whether the server did what it was
+                told is unknown, and the connection is closed.
+        """
+        try:
+            return super().wait(
+                gen, interval, self.answer_timeout_s if timeout is None else timeout
+            )
+        except psycopg.OperationalError:
+            # Whatever the reason, an exchange that was left in the middle cannot be taken up.
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                self.close()
+            raise

@@ -1,0 +1,77 @@
+"""Outbox rows in a producer's own transaction.
+
+The connection is the producer's: whatever row factory it set, and no commit from here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from adapters.postgres.errors import translated_write_errors
+from application.errors import MisconfiguredError
+from application.ports.event_store import LockedIntent, StoredEvent
+from domain.intents import Action, EventId, IntentId
+
+
+class PostgresEventStore:
+    """An ``EventStore`` on *connection*, whose transaction its owner ends.
+
+    Relies on READ COMMITTED: with a stricter isolation level a producer does not see what
+    another one committed while it waited for the lock.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def lock_intent(self, intent_id: IntentId) -> LockedIntent | None:
+        """See ``EventStore.lock_intent``.
+
+        Raises:
+            MisconfiguredError: also when no transaction is open, for then nothing is locked.
+        """
+        rows = self._run(
+            "SELECT id, status, amount_satang FROM pm.intent WHERE id = %(id)s FOR UPDATE",
+            {"id": intent_id},
+        )
+        if self._connection.info.transaction_status != TransactionStatus.INTRANS:
+            raise MisconfiguredError("the connection is in autocommit mode: begin a transaction")
+        if not rows:
+            return None
+        ((found_id, status, amount_satang),) = rows
+        return LockedIntent(id=IntentId(found_id), status=status, amount_satang=amount_satang)
+
+    def events_of(self, intent_id: IntentId) -> Sequence[StoredEvent]:
+        """See ``EventStore.events_of``."""
+        rows = self._run(
+            "SELECT id, action, status FROM pm.outbox_event WHERE intent_id = %(id)s"
+            " ORDER BY created_at, id",
+            {"id": intent_id},
+        )
+        return [
+            StoredEvent(id=EventId(event_id), action=action, status=status)
+            for event_id, action, status in rows
+        ]
+
+    def insert(self, intent_id: IntentId, action: Action, payload_json: str | None) -> EventId:
+        """See ``EventStore.insert``.
+
+        Raises:
+            RowsRefusedError: Postgres does not take *payload_json*; the producer's
+                transaction has failed.
+        """
+        ((event_id,),) = self._run(
+            "INSERT INTO pm.outbox_event (intent_id, action, payload)"
+            " VALUES (%(id)s, %(action)s, %(payload)s::jsonb) RETURNING id",
+            {"id": intent_id, "action": str(action), "payload": payload_json},
+        )
+        return EventId(event_id)
+
+    def _run(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        with (
+            translated_write_errors(),
+            self._connection.cursor(row_factory=tuple_row) as cursor,
+        ):
+            return cursor.execute(query, parameters).fetchall()

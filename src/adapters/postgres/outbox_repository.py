@@ -1,0 +1,74 @@
+"""The outbox in Postgres: one claim is one transaction, held open until its block ends."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from adapters.postgres import writing
+from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.errors import translated_errors, translated_write_errors
+from adapters.postgres.pool import Pool, transaction
+from application.ports.outbox_repository import ClaimedBatch
+from domain.conclusions import Acknowledge, Conclusion, Retry, Review, Settle, StatusMessage
+from domain.fees import AccountCode, MappedAccount
+from domain.intents import ClaimedEvent
+from domain.transfers import AccountId
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresClaimedBatch:
+    """A ``ClaimedBatch``; its locks are those of the connection's open transaction."""
+
+    _connection: BoundedConnection
+    events: Sequence[ClaimedEvent]
+
+    def fee_accounts(self, codes: Collection[AccountCode]) -> Mapping[AccountCode, MappedAccount]:
+        """See ``ClaimedBatch.fee_accounts``."""
+        with translated_errors():
+            rows = self._connection.execute(
+                "SELECT code, tb_account_id, ledger FROM pm.tb_account_map"
+                " WHERE code = ANY(%s::text[])",
+                [list(codes)],
+            ).fetchall()
+        return {
+            code: MappedAccount(account_id=AccountId(account_id.int), ledger=ledger)
+            for code, account_id, ledger in rows
+        }
+
+    def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
+        """See ``ClaimedBatch.write``."""
+        if not conclusions:
+            return ()
+        # A transaction within a transaction is a savepoint: rolling back to it keeps the locks.
+        with translated_write_errors(), self._connection.transaction():
+            return self._write(conclusions)
+
+    def _write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
+        messages: list[StatusMessage] = []
+        if settles := [one for one in conclusions if isinstance(one, Settle)]:
+            messages = writing.settle(self._connection, settles)
+        if acknowledges := [one for one in conclusions if isinstance(one, Acknowledge)]:
+            writing.acknowledge(self._connection, acknowledges)
+        if retries := [one for one in conclusions if isinstance(one, Retry)]:
+            writing.retry(self._connection, retries)
+        if reviews := [one for one in conclusions if isinstance(one, Review)]:
+            writing.review(self._connection, reviews)
+        return messages
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresOutboxRepository:
+    """An ``OutboxRepository`` on *pool*; safe to share between threads."""
+
+    pool: Pool
+
+    def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
+        """See ``OutboxRepository.claim``."""
+        return self._claim(limit)
+
+    @contextmanager
+    def _claim(self, limit: int) -> Iterator[ClaimedBatch]:
+        with transaction(self.pool) as connection:
+            held = lock_due(connection, limit=limit)
+            yield PostgresClaimedBatch(connection, read_held(connection, held))

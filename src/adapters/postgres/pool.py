@@ -1,0 +1,137 @@
+"""The pool of connections, and one transaction on one of them.
+
+Whatever happens to the server, the next transaction tries again: nothing has to be restarted
+when it is back.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from adapters.postgres.connection import ANSWER_TIMEOUT_S, BoundedConnection
+from adapters.postgres.errors import connect_error, translated_errors
+from application.errors import DatabaseUnavailableError, MisconfiguredError, OutboxError
+
+Pool = ConnectionPool[BoundedConnection]
+
+CONNECT_TIMEOUT_S: Final = 5
+
+# Sent when a session starts. READ COMMITTED is what the claim's fresh statement relies on,
+# whatever the database's own default is.
+_SERVER_SETTINGS: Final = {
+    "statement_timeout": "30s",
+    "lock_timeout": "5s",
+    # Longer than the ledger may take within a claim. A frozen worker must give its locks back.
+    "idle_in_transaction_session_timeout": "120s",
+    "default_transaction_isolation": "read committed",
+}
+# A server whose machine vanished is noticed within about 20 s.
+_CLIENT_SETTINGS: Final[Mapping[str, str | int]] = {
+    "application_name": "outbox-worker",
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 20_000,
+}
+
+
+def build_pool(
+    dsn: str,
+    *,
+    size_max: int,
+    connect_timeout_s: int = CONNECT_TIMEOUT_S,
+    answer_timeout_s: float = ANSWER_TIMEOUT_S,
+) -> Pool:
+    """Return a closed pool of at most *size_max* connections; ``open()`` never waits or fails.
+
+    What *dsn* sets itself wins over our defaults. *answer_timeout_s* is how long an answer may
+    take before its connection is given up: longer than the server's own time-out.
+
+    Statements are never prepared on the server: they are few and large, so that planning costs
+    little, and a plan made for the values at hand does not go wrong. A pooler in transaction
+    mode and the payment manager's ALTER TABLE also ask for it.
+
+    Raises:
+        MisconfiguredError: *dsn* is not a connection string of libpq's.
+    """
+
+    def configure(connection: BoundedConnection) -> None:
+        connection.answer_timeout_s = answer_timeout_s
+
+    def check(connection: BoundedConnection) -> None:
+        """Raise when *connection* died while it lay idle."""
+        connection.answer_timeout_s = connect_timeout_s
+        ConnectionPool.check_connection(connection)
+        connection.answer_timeout_s = answer_timeout_s
+
+    return ConnectionPool(
+        worker_conninfo(dsn, connect_timeout_s=connect_timeout_s),
+        connection_class=BoundedConnection,
+        kwargs={"prepare_threshold": None},
+        configure=configure,
+        check=check,
+        open=False,
+        # Connections are made when asked for. The pool's own attempts grow further and further
+        # apart: they end soon, so that the next one to ask starts afresh.
+        min_size=0,
+        max_size=size_max,
+        reconnect_timeout=connect_timeout_s,
+        timeout=connect_timeout_s + 1,
+    )
+
+
+@contextmanager
+def transaction(pool: Pool) -> Iterator[BoundedConnection]:
+    """Run the block in a transaction: commit when it ends normally, else roll back.
+
+    Raises, on entry or on leaving:
+        DatabaseUnavailableError: on leaving, the commit may have happened.
+        MisconfiguredError: wrong password, database or rights.
+    """
+    with translated_errors():
+        try:
+            with pool.connection() as connection:
+                yield connection
+                # COMMIT of a failed transaction is answered like one that went well.
+                if connection.info.transaction_status == TransactionStatus.INERROR:
+                    raise DatabaseUnavailableError("the transaction had failed before its end")
+        except PoolTimeout as error:
+            raise _reason(pool) from error
+
+
+def _reason(pool: Pool) -> OutboxError:
+    """Find out why the pool has no connection to give; it does not tell."""
+    try:
+        psycopg.connect(str(pool.conninfo)).close()
+    except psycopg.Error as error:
+        return connect_error(error)
+    return DatabaseUnavailableError(f"no connection was free within {pool.timeout:.0f} s")
+
+
+def worker_conninfo(dsn: str, *, connect_timeout_s: int = CONNECT_TIMEOUT_S) -> str:
+    """Return *dsn* with our settings added.
+
+    Raises:
+        MisconfiguredError: *dsn* is not a connection string of libpq's.
+    """
+    try:
+        given = conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        # The driver's message quotes the string, and with it the password.
+        raise MisconfiguredError("DATABASE_URL is not a Postgres connection string") from None
+    options = " ".join(
+        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in _SERVER_SETTINGS.items()
+    )
+    # The server takes the last of equal settings.
+    given["options"] = f"{options} {given.get('options') or ''}".strip()
+    settings: dict[str, str | int | None] = {
+        "connect_timeout": connect_timeout_s,
+        **_CLIENT_SETTINGS,
+        **given,
+    }
+    return make_conninfo("", **settings)

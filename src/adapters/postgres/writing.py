@@ -1,0 +1,251 @@
+"""The SQL that writes what became of events: one statement for each kind of conclusion.
+
+Each takes its rows as arrays. Whatever follows from a change is fed by the rows that the change
+*returned*, so that a row which was not as expected brings no effect with it (DESIGN §6).
+
+``status || ''`` keeps the planner from finding rows by an index on the status: with
+statistics from a quieter hour it would walk over the whole backlog, once for each row.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from adapters.postgres.connection import BoundedConnection
+from domain.conclusions import Acknowledge, Retry, Review, Settle, StatusMessage
+from domain.intents import IntentId, IntentStatus
+
+_SETTLE: Final = """
+    WITH wanted AS MATERIALIZED (
+        SELECT * FROM unnest(
+            %(event_ids)s::integer[], %(intent_ids)s::uuid[], %(statuses)s::text[],
+            %(to_names)s::text[], %(settlement_dates)s::text[], %(failure_reasons)s::text[],
+            %(currencies)s::text[], %(audit_from)s::text[], %(audit_to)s::text[],
+            %(audit_reasons)s::text[], %(audit_payloads)s::text[]
+        ) AS w (
+            event_id, intent_id, status,
+            to_name, settlement_date, failure_reason,
+            currency, audit_from, audit_to,
+            audit_reason, audit_payload
+        )
+    ),
+    settled AS (
+        UPDATE pm.intent i
+        SET status = w.status,
+            to_name = COALESCE(w.to_name, i.to_name),
+            settlement_date = COALESCE(w.settlement_date::date, i.settlement_date),
+            failure_reason = COALESCE(w.failure_reason, i.failure_reason),
+            updated_at = clock_timestamp()
+        FROM wanted w
+        WHERE i.id = w.intent_id AND i.status || '' IN ('AUTHORIZED', 'SETTLING')
+        RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at, w.currency
+    ),
+    finished AS (
+        UPDATE pm.outbox_event e
+        SET status = 'processed', processed_at = clock_timestamp()
+        FROM settled s
+        WHERE e.id = s.event_id AND e.status || '' = 'pending'
+    ),
+    forgotten AS (
+        DELETE FROM pm.outbox_retry r USING settled s WHERE r.event_id = s.event_id
+    ),
+    history AS (
+        INSERT INTO pm.tx_history
+            (intent_id, line_no, kind, fee_kind, account, amount_satang, currency, created_at)
+        SELECT s.intent_id, l.line_no, l.kind, l.fee_kind, l.account, l.amount_satang,
+               s.currency, s.updated_at
+        FROM unnest(
+            %(line_events)s::integer[], %(line_nos)s::integer[], %(line_kinds)s::text[],
+            %(line_fee_kinds)s::text[], %(line_accounts)s::text[], %(line_amounts)s::bigint[]
+        ) WITH ORDINALITY
+            AS l (event_id, line_no, kind, fee_kind, account, amount_satang, position)
+        JOIN settled s USING (event_id)
+        ORDER BY l.position
+    ),
+    audited AS (
+        INSERT INTO pm.intent_event
+            (intent_id, status_from, status_to, reason, payload, created_at)
+        SELECT s.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
+               s.updated_at
+        FROM wanted w
+        JOIN settled s USING (event_id)
+    ),
+    queued AS (
+        INSERT INTO pm.notification_outbox
+            (notification_id, intent_id, user_id, job, created_at)
+        SELECT j.notification_id, s.intent_id, j.user_id, j.job::json, s.updated_at
+        FROM unnest(
+            %(job_events)s::integer[], %(job_ids)s::uuid[], %(job_users)s::uuid[],
+            %(jobs)s::text[]
+        ) WITH ORDINALITY AS j (event_id, notification_id, user_id, job, position)
+        JOIN settled s USING (event_id)
+        ORDER BY j.position
+        -- The same id is the same message, and it is waiting already.
+        ON CONFLICT (notification_id) DO NOTHING
+    )
+    SELECT intent_id, status, updated_at FROM settled
+"""
+
+_ACKNOWLEDGE: Final = """
+    WITH finished AS (
+        UPDATE pm.outbox_event e
+        SET status = 'processed', processed_at = clock_timestamp()
+        WHERE e.id = ANY(%(event_ids)s::integer[]) AND e.status || '' = 'pending'
+        RETURNING e.id
+    )
+    DELETE FROM pm.outbox_retry r USING finished f WHERE r.event_id = f.id
+"""
+
+_RETRY: Final = """
+    WITH failed AS (
+        UPDATE pm.outbox_event e
+        SET retry_count = e.retry_count + 1
+        WHERE e.id = ANY(%(event_ids)s::integer[]) AND e.status || '' = 'pending'
+        RETURNING e.id AS event_id
+    )
+    INSERT INTO pm.outbox_retry AS r
+        (event_id, intent_id, attempts, reason, last_error, generations,
+         next_attempt_at, first_failed_at, updated_at)
+    SELECT w.event_id, w.intent_id, w.attempts, w.reason, w.last_error, w.generations::integer[],
+           clock_timestamp() + w.delay_ms * interval '1 millisecond',
+           clock_timestamp(), clock_timestamp()
+    FROM unnest(
+        %(event_ids)s::integer[], %(intent_ids)s::uuid[], %(attempts)s::integer[],
+        %(reasons)s::text[], %(last_errors)s::text[], %(generations)s::text[],
+        %(delays_ms)s::bigint[]
+    ) AS w (event_id, intent_id, attempts, reason, last_error, generations, delay_ms)
+    JOIN failed f USING (event_id)
+    ON CONFLICT (event_id) DO UPDATE
+    SET attempts = EXCLUDED.attempts,
+        reason = EXCLUDED.reason,
+        last_error = EXCLUDED.last_error,
+        generations = EXCLUDED.generations,
+        next_attempt_at = EXCLUDED.next_attempt_at,
+        updated_at = EXCLUDED.updated_at
+"""
+
+# The retry row stays beside a failed event: it tells the operator why.
+_REVIEW: Final = """
+    WITH wanted AS MATERIALIZED (
+        SELECT * FROM unnest(
+            %(event_ids)s::integer[], %(intent_ids)s::uuid[], %(reasons)s::text[],
+            %(last_errors)s::text[], %(audit_from)s::text[], %(audit_to)s::text[],
+            %(audit_reasons)s::text[], %(audit_payloads)s::text[]
+        ) AS w (
+            event_id, intent_id, reason,
+            last_error, audit_from, audit_to,
+            audit_reason, audit_payload
+        )
+    ),
+    failed AS (
+        UPDATE pm.outbox_event e
+        SET status = 'failed', retry_count = e.retry_count + 1
+        FROM wanted w
+        WHERE e.id = w.event_id AND e.status || '' = 'pending'
+        RETURNING e.id AS event_id
+    ),
+    explained AS (
+        INSERT INTO pm.outbox_retry AS r
+            (event_id, intent_id, attempts, reason, last_error,
+             next_attempt_at, first_failed_at, updated_at)
+        SELECT w.event_id, w.intent_id, 1, w.reason, w.last_error,
+               clock_timestamp(), clock_timestamp(), clock_timestamp()
+        FROM wanted w
+        JOIN failed f USING (event_id)
+        ON CONFLICT (event_id) DO UPDATE
+        SET attempts = r.attempts + 1,
+            reason = EXCLUDED.reason,
+            last_error = EXCLUDED.last_error,
+            updated_at = EXCLUDED.updated_at
+    ),
+    stopped AS (
+        UPDATE pm.intent i
+        SET status = w.audit_to, updated_at = clock_timestamp()
+        FROM wanted w
+        JOIN failed f USING (event_id)
+        WHERE i.id = w.intent_id AND w.audit_to IS NOT NULL AND i.status || '' <> 'MANUAL_REVIEW'
+        RETURNING w.event_id, i.updated_at
+    )
+    INSERT INTO pm.intent_event (intent_id, status_from, status_to, reason, payload, created_at)
+    SELECT w.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
+           s.updated_at
+    FROM wanted w
+    JOIN stopped s USING (event_id)
+"""
+
+Parameters = dict[str, list[Any]]
+
+
+def settle(connection: BoundedConnection, settles: Sequence[Settle]) -> list[StatusMessage]:
+    """Make intents final, with all that follows; a message for each that changed, in order."""
+    rows = connection.execute(_SETTLE, _settle_parameters(settles)).fetchall()
+    changed = {
+        intent_id: StatusMessage(
+            intent_id=IntentId(intent_id), status=IntentStatus(status), updated_at=updated_at
+        )
+        for intent_id, status, updated_at in rows
+    }
+    return [changed[settle.intent_id] for settle in settles if settle.intent_id in changed]
+
+
+def acknowledge(connection: BoundedConnection, acknowledges: Sequence[Acknowledge]) -> None:
+    """Finish events whose intents were final already."""
+    connection.execute(_ACKNOWLEDGE, {"event_ids": [one.event_id for one in acknowledges]})
+
+
+def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> None:
+    """Count a failure of events and let them wait."""
+    parameters: Parameters = {
+        "event_ids": [one.event_id for one in retries],
+        "intent_ids": [one.intent_id for one in retries],
+        "attempts": [one.attempts for one in retries],
+        "reasons": [str(one.reason) for one in retries],
+        "last_errors": [one.last_error for one in retries],
+        # As array literals: unnest would flatten arrays of arrays.
+        "generations": [f"{{{','.join(map(str, one.generations))}}}" for one in retries],
+        "delays_ms": [one.delay_ms for one in retries],
+    }
+    connection.execute(_RETRY, parameters)
+
+
+def review(connection: BoundedConnection, reviews: Sequence[Review]) -> None:
+    """Give up on events, and hand their intents to a person."""
+    audits = [one.audit for one in reviews]
+    parameters: Parameters = {
+        "event_ids": [one.event_id for one in reviews],
+        "intent_ids": [one.intent_id for one in reviews],
+        "reasons": [str(one.reason) for one in reviews],
+        "last_errors": [one.last_error for one in reviews],
+        "audit_from": [audit and audit.status_from for audit in audits],
+        "audit_to": [audit and str(audit.status_to) for audit in audits],
+        "audit_reasons": [audit and audit.reason for audit in audits],
+        "audit_payloads": [audit and audit.payload_json for audit in audits],
+    }
+    connection.execute(_REVIEW, parameters)
+
+
+def _settle_parameters(settles: Sequence[Settle]) -> Parameters:
+    lines = [(settle.event_id, line) for settle in settles for line in settle.history]
+    jobs = [(settle.event_id, job) for settle in settles for job in settle.jobs]
+    return {
+        "event_ids": [one.event_id for one in settles],
+        "intent_ids": [one.intent_id for one in settles],
+        "statuses": [str(one.status) for one in settles],
+        "to_names": [one.to_name for one in settles],
+        "settlement_dates": [one.settlement_date for one in settles],
+        "failure_reasons": [one.failure_reason for one in settles],
+        "currencies": [one.currency for one in settles],
+        "audit_from": [one.audit.status_from for one in settles],
+        "audit_to": [str(one.audit.status_to) for one in settles],
+        "audit_reasons": [one.audit.reason for one in settles],
+        "audit_payloads": [one.audit.payload_json for one in settles],
+        "line_events": [event_id for event_id, _ in lines],
+        "line_nos": [line.line_no for _, line in lines],
+        "line_kinds": [str(line.kind) for _, line in lines],
+        "line_fee_kinds": [line.fee_kind for _, line in lines],
+        "line_accounts": [line.account for _, line in lines],
+        "line_amounts": [line.amount_satang for _, line in lines],
+        "job_events": [event_id for event_id, _ in jobs],
+        "job_ids": [job.notification_id for _, job in jobs],
+        "job_users": [job.user_id for _, job in jobs],
+        "jobs": [job.job_json for _, job in jobs],
+    }

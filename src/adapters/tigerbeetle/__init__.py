@@ -1,0 +1,1 @@
+"""TigerBeetle adapter, on the official client."""

@@ -1,0 +1,185 @@
+"""``TigerBeetleLedger``: the ledger port on the official client."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import structlog
+import tigerbeetle as tb
+from tigerbeetle import TooMuchDataError
+
+from adapters.tigerbeetle.addresses import resolve_addresses
+from adapters.tigerbeetle.client import Client, ClientFactory
+from adapters.tigerbeetle.client_holder import ClientHolder
+from adapters.tigerbeetle.conversion import (
+    from_client,
+    is_u128,
+    refusal_of,
+    status_from_client,
+    to_client,
+)
+from adapters.tigerbeetle.errors import NoAnswerError, translated
+from adapters.tigerbeetle.official_client import official_client
+from adapters.tigerbeetle.packing import RequestLimit, leading_pack
+from adapters.tigerbeetle.resolution_search import find_resolutions
+from application.errors import MisconfiguredError
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.transfers import Transfer, TransferId
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+REQUEST_EVENTS_MAX: Final = 8_189
+"""Events of a request in TigerBeetle's default configuration."""
+
+
+class TigerBeetleLedger:
+    """Fulfils ``application.ports.ledger.Ledger``. Thread-safe: lanes share one.
+
+    Constructing it does nothing; the client is made at the first call, in whichever
+    process makes it. Each call comes back within ``deadline_s`` seconds (a
+    ``find_resolutions`` within that for each search), whatever the cluster does.
+    ``request_events_max`` is where packing starts; the cluster's own limit is learned.
+    """
+
+    def __init__(
+        self,
+        *,
+        addresses: str,
+        cluster_id: int,
+        deadline_s: float = 10.0,
+        request_events_max: int = REQUEST_EVENTS_MAX,
+        close_timeout_s: float = 5.0,
+        client_factory: ClientFactory = official_client,
+    ):
+        self._addresses = addresses
+        self._cluster_id = cluster_id
+        self._deadline_s = deadline_s
+        self._client_factory = client_factory
+        self._clients = ClientHolder(self._make_client, close_timeout_s=close_timeout_s)
+        self._create_limit = RequestLimit(request_events_max)
+        self._lookup_limit = RequestLimit(request_events_max)
+
+    def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
+        """See ``Ledger.create_chains``."""
+        refusals = [refusal_of(chain) for chain in chains]
+        sendable = [c for c, refusal in zip(chains, refusals, strict=True) if refusal is None]
+        answers = iter(self._create_all(sendable))
+        return [next(answers) if refusal is None else refusal for refusal in refusals]
+
+    def lookup(self, ids: Sequence[TransferId]) -> Mapping[TransferId, Transfer]:
+        """See ``Ledger.lookup``."""
+        # The client would cut an id of more than 128 bits, and find another transfer.
+        rest = list(dict.fromkeys(filter(is_u128, ids)))
+        found: dict[TransferId, Transfer] = {}
+        deadline = _Deadline(self._deadline_s)
+        while rest:
+            asked = rest[: self._lookup_limit.events]
+            try:
+                answer = self._look_up(asked, deadline)
+            except TooMuchDataError as error:
+                if len(asked) == 1:
+                    raise translated(error) from error
+                self._lower(self._lookup_limit, "lookup", len(asked) // 2)
+                continue
+            found.update((transfer.id, transfer) for transfer in map(from_client, answer))
+            rest = rest[len(asked) :]
+        return found
+
+    def find_resolutions(
+        self, searches: Sequence[ResolutionSearch]
+    ) -> Sequence[tuple[Transfer, ...]]:
+        """See ``Ledger.find_resolutions``."""
+        return [self._find_resolutions(search) for search in searches]
+
+    def close(self) -> None:
+        """End waiting calls with ``LedgerUnavailableError``; later calls end so at once.
+
+        Waits for the client's close, at most ``close_timeout_s`` seconds. May be repeated.
+        """
+        self._clients.close()
+
+    def _find_resolutions(self, search: ResolutionSearch) -> tuple[Transfer, ...]:
+        deadline = _Deadline(self._deadline_s)
+        try:
+            return find_resolutions(search, lambda request: self._send(request, deadline))
+        except TooMuchDataError as error:
+            raise translated(error) from error
+
+    def _create_all(self, chains: Sequence[tuple[Transfer, ...]]) -> list[ChainAnswer]:
+        answers: list[ChainAnswer] = []
+        deadline = _Deadline(self._deadline_s)
+        while rest := chains[len(answers) :]:
+            sizes = [len(chain) for chain in rest]
+            pack = rest[: leading_pack(sizes, events_max=self._create_limit.events)]
+            try:
+                answers += self._create(pack, deadline)
+            except TooMuchDataError:
+                if len(pack) > 1:
+                    self._lower(self._create_limit, "create", sum(sizes[: len(pack)]) // 2)
+                else:
+                    # No request holds it. Of the limit this tells only that it is below.
+                    self._lower(self._create_limit, "create", sizes[0] - 1)
+                    answers.append(ChainRefused(f"{sizes[0]} transfers exceed a request"))
+        return answers
+
+    def _create(
+        self, chains: Sequence[tuple[Transfer, ...]], deadline: "_Deadline"
+    ) -> list[ChainAnswer]:
+        events = [to_client(member) for chain in chains for member in chain]
+
+        def request(client: Client) -> list[tb.CreateTransferResult]:
+            results = client.create_transfers(events)
+            if len(results) != len(events):
+                # Answers go by position: with one missing, none can be trusted.
+                raise NoAnswerError(f"{len(results)} results for {len(events)} transfers")
+            return results
+
+        statuses = iter([status_from_client(result) for result in self._send(request, deadline)])
+        return [tuple(next(statuses) for _ in chain) for chain in chains]
+
+    def _look_up(self, ids: list[TransferId], deadline: "_Deadline") -> list[tb.Transfer]:
+        return self._send(lambda client: client.lookup_transfers(list[int](ids)), deadline)
+
+    def _send(self, request: Callable[[Client], T], deadline: "_Deadline") -> T:
+        """Send one request.
+
+        Raises:
+            TooMuchDataError: nothing was sent.
+            LedgerUnavailableError, MisconfiguredError: all else.
+        """
+        try:
+            return self._clients.call(request, timeout_s=deadline.left_s())
+        except TooMuchDataError:
+            raise
+        except Exception as error:
+            problem = translated(error)
+            if problem is error:
+                raise
+            raise problem from error
+
+    def _make_client(self) -> Client:
+        if not is_u128(self._cluster_id):
+            raise MisconfiguredError("TIGERBEETLE_CLUSTER_ID must be an integer of 128 bits")
+        return self._client_factory(self._cluster_id, resolve_addresses(self._addresses))
+
+    def _lower(self, limit: RequestLimit, requests: str, events: int) -> None:
+        if limit.lower_to(events):
+            log.info("ledger_request_limit_lowered", requests=requests, events_max=limit.events)
+
+
+class _Deadline:
+    def __init__(self, timeout_s: float):
+        self._at_s = time.monotonic() + timeout_s
+
+    def left_s(self) -> float:
+        """Seconds until the deadline.
+
+        Raises:
+            NoAnswerError: it passed between two requests; the client is not to blame.
+        """
+        left_s = self._at_s - time.monotonic()
+        if left_s <= 0:
+            raise NoAnswerError("the deadline passed between two requests")
+        return left_s

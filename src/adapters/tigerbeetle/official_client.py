@@ -1,0 +1,74 @@
+"""The official client, with two of its habits mended.
+
+It logs at DEBUG through a foreign-function call unless told otherwise, and a status code
+that it does not know raises inside its completion callback, so that the call never ends.
+"""
+
+import ctypes
+import logging
+import threading
+from typing import Any, cast
+
+from tigerbeetle import (
+    ClientSync,
+    CreateTransferResult,
+    CreateTransferStatus,
+    LogLevel,
+    Operation,
+    Transfer,
+    bindings,
+    configure_logging,
+)
+
+_logger = logging.getLogger("tigerbeetle")
+_logging_lock = threading.Lock()
+_logging_configured = threading.Event()
+
+
+class OfficialClient(ClientSync):
+    """``ClientSync`` that hands over status codes of newer servers as plain integers."""
+
+    def create_transfers(self, transfers: list[Transfer]) -> list[CreateTransferResult]:
+        """Create *transfers*; ``status`` of a result may be an integer without a name."""
+        return cast(
+            list[CreateTransferResult],
+            self._submit(
+                Operation.CREATE_TRANSFERS, transfers, bindings.CTransfer, _AnyStatusResult
+            ),
+        )
+
+
+def official_client(cluster_id: int, addresses: str) -> OfficialClient:
+    """Make a client; returns at once, whether or not the cluster can be reached.
+
+    Raises:
+        tigerbeetle.client.InitError: an address it does not take, or no resources.
+    """
+    _configure_logging_once()
+    return OfficialClient(cluster_id, addresses)
+
+
+class _AnyStatusResult(bindings.CCreateTransferResult):
+    def to_python(self) -> CreateTransferResult:
+        return CreateTransferResult(
+            timestamp=self.timestamp, status=cast(CreateTransferStatus, self.status)
+        )
+
+
+def _configure_logging_once() -> None:
+    # Process-wide in the library, which asserts when two threads do it side by side.
+    with _logging_lock:
+        if not _logging_configured.is_set():
+            configure_logging(debug=False, handler=_forward_log)
+            _logging_configured.set()
+
+
+@bindings.LogHandler  # type: ignore[untyped-decorator]
+def _forward_log(level: int, message_ptr: Any, message_len: int) -> None:
+    """Forward errors as errors; all else as DEBUG.
+
+    The library warns of every failed attempt to connect, several times a second. A release
+    mismatch met while idle is told by nothing but its error line.
+    """
+    message = ctypes.string_at(message_ptr, message_len).decode("utf-8", errors="replace")
+    _logger.log(logging.ERROR if level == LogLevel.ERR else logging.DEBUG, "%s", message)

@@ -1,0 +1,1 @@
+"""Settings, container, command line and worker."""

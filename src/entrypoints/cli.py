@@ -1,0 +1,85 @@
+"""The console script ``outbox-worker``."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import structlog
+import typer
+from dependency_injector import providers
+
+from adapters.postgres.migrations import apply_migrations
+from application.errors import OutageError, OutboxError
+from entrypoints.container import Container, running
+from entrypoints.logs import configure_logs
+from entrypoints.settings import load_database_settings, load_settings, unknown_variables
+
+EX_UNAVAILABLE: Final = 69
+EX_CONFIG: Final = 78
+
+log = structlog.get_logger(__name__)
+
+app = typer.Typer(
+    name="outbox-worker",
+    help="Finish payments: post or void what is pending in TigerBeetle, as the outbox orders.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line; what a person can mend is one line on stderr, and no traceback.
+
+    Exit codes are those of sysexits.h: 78 for the configuration, 69 for a part that is away.
+    """
+    try:
+        app()
+    except OutboxError as error:
+        typer.echo(f"outbox-worker: {' '.join(str(error).split())}", err=True)
+        sys.exit(EX_UNAVAILABLE if isinstance(error, OutageError) else EX_CONFIG)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(version("pm-outbox"))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run() -> None:
+    """Settle intents until SIGTERM or SIGINT; a second signal ends it at once."""
+    settings = load_settings()
+    configure_logs(format=settings.log_format, level=settings.log_level)
+    for name in unknown_variables():
+        log.warning("outbox: unknown setting is ignored", variable=name)
+    run_worker(Container(settings=providers.Object(settings)))
+
+
+def run_worker(container: Container) -> None:
+    """Run the worker that *container* wires, on the main thread, until it is told to stop."""
+    with running(container):
+        container.worker().run()
+
+
+@app.command()
+def migrate() -> None:
+    """Make or complete the schema in DATABASE_URL; a database that PM made is recognised."""
+    settings = load_database_settings()
+    configure_logs(format=settings.log_format, level=settings.log_level)
+    report = apply_migrations(settings.database_url.get_secret_value())
+    for name in report.recognised:
+        typer.echo(f"recognised  {name}: the payment manager made these tables")
+    for name in report.applied:
+        typer.echo(f"applied     {name}")
+    if not (report.recognised or report.applied):
+        typer.echo("nothing to do: the schema is up to date")

@@ -1,0 +1,129 @@
+"""Which parts are up, told to operators: one log line a change of state, and over HTTP."""
+
+import json
+import threading
+from enum import StrEnum
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+
+class Part(StrEnum):
+    """What the worker depends on."""
+
+    DATABASE = "database"
+    LEDGER = "ledger"
+    STATUS = "status"
+    """Redis for the live status."""
+    NOTIFICATIONS = "notifications"
+    """Redis for push jobs."""
+
+
+NEEDED_TO_SETTLE: Final = (Part.DATABASE, Part.LEDGER)
+_STARTING: Final = "not reached yet"
+
+
+class Health:
+    """The state of every part; thread-safe. A part is down until it was reached once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._faults: dict[Part, str] = dict.fromkeys(Part, _STARTING)
+
+    def is_up(self, part: Part) -> bool:
+        """Was *part* reached, and nothing bad seen of it since?"""
+        return part not in self._faults
+
+    def up(self, part: Part) -> None:
+        """Note that *part* has answered."""
+        if self.is_up(part):
+            return
+        with self._lock:
+            fault = self._faults.pop(part, None)
+        if fault is not None:
+            log.info("outbox: part is up", part=part)
+
+    def down(self, part: Part, fault: str) -> None:
+        """Note that *part* is away or refuses us; only the first time makes a log line."""
+        with self._lock:
+            before = self._faults.get(part)
+            self._faults[part] = fault
+        if before is None or before == _STARTING:
+            log.error("outbox: part is down", part=part, fault=fault)
+
+    def faults(self) -> dict[Part, str]:
+        """Return what is wrong, by part."""
+        with self._lock:
+            return dict(self._faults)
+
+    def is_ready(self) -> bool:
+        """Can intents be settled? Redis is not needed for that."""
+        return all(self.is_up(part) for part in NEEDED_TO_SETTLE)
+
+
+class HealthServer:
+    """``/livez`` and ``/readyz`` (200 or 503, JSON) on a thread of its own."""
+
+    def __init__(self, health: Health, *, host: str, port: int) -> None:
+        self._health = health
+        self._address = (host, port)
+        self._server: ThreadingHTTPServer | None = None
+
+    def start(self) -> None:
+        """Listen and serve.
+
+        Raises:
+            OSError: the address cannot be listened on, for example since it is taken.
+        """
+        self._server = ThreadingHTTPServer(self._address, _handler(self._health))
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, name="health", daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """The port listened on."""
+        if self._server is None:
+            raise RuntimeError("the health server was not started")
+        return int(self._server.server_address[1])
+
+    def stop(self) -> None:
+        """Stop serving; does nothing when not started."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+
+def _handler(health: Health) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 5
+
+        def do_GET(self) -> None:
+            match self.path.partition("?")[0]:
+                case "/livez":
+                    self._answer(HTTPStatus.OK, {"alive": True})
+                case "/readyz":
+                    ready = health.is_ready()
+                    self._answer(
+                        HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE,
+                        {"ready": ready, "faults": health.faults()},
+                    )
+                case _:
+                    self._answer(HTTPStatus.NOT_FOUND, {"error": "try /livez or /readyz"})
+
+        def _answer(self, status: HTTPStatus, body: dict[str, object]) -> None:
+            content = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing: probes come every few seconds."""
+
+    return Handler

@@ -1,0 +1,91 @@
+"""Run a step over and over: at once while there is work, at a tick without, slower in trouble."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from application.errors import (
+    DatabaseMisconfiguredError,
+    DatabaseUnavailableError,
+    LedgerMisconfiguredError,
+    LedgerUnavailableError,
+    OutboxError,
+)
+from domain.retry import Backoff, Jitter
+from entrypoints.health import Health, Part
+
+log = structlog.get_logger(__name__)
+
+Step = Callable[[], bool]
+"""One unit of work; True: there may be more of it right now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long a loop waits: ``tick_ms`` when idle, ``backoff`` after failures."""
+
+    tick_ms: int
+    backoff: Backoff
+    jitter: Jitter
+
+
+class Loop(threading.Thread):
+    """A thread that runs *step* until ``stop``; it survives whatever *step* raises.
+
+    An outage counts against no event: the loop itself backs off (DESIGN §8). Errors of
+    Redis are booked on *redis_part*, since the status and the push jobs may have different
+    servers.
+    """
+
+    def __init__(
+        self, name: str, step: Step, *, pace: Pace, health: Health, redis_part: Part
+    ) -> None:
+        # A daemon, since a thread that hangs in a driver must not keep the process alive.
+        super().__init__(name=name, daemon=True)
+        self._step = step
+        self._pace = pace
+        self._health = health
+        self._redis_part = redis_part
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+
+    def wake(self) -> None:
+        """End the present idle wait; never blocks."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Ask the loop to end after the step that it is in."""
+        self._stopping.set()
+        self._wake.set()
+
+    def run(self) -> None:
+        """Thread body."""
+        failures = 0
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                more = self._step()
+            except Exception as error:
+                self._note(error)
+                # Waking is for work; in trouble the pause is kept.
+                self._stopping.wait(
+                    self._pace.backoff.delay_ms(failures, self._pace.jitter) / 1_000
+                )
+                failures += 1
+                continue
+            failures = 0
+            if not more and not self._stopping.is_set():
+                self._wake.wait(self._pace.tick_ms / 1_000)
+
+    def _note(self, error: Exception) -> None:
+        match error:
+            case LedgerUnavailableError() | LedgerMisconfiguredError():
+                self._health.down(Part.LEDGER, str(error))
+            case DatabaseUnavailableError() | DatabaseMisconfiguredError():
+                self._health.down(Part.DATABASE, str(error))
+            case OutboxError():
+                self._health.down(self._redis_part, str(error))
+            case _:
+                log.exception("outbox: unforeseen error", loop=self.name)

@@ -1,0 +1,137 @@
+"""Settings, all from the environment.
+
+``DATABASE_URL``, ``REDIS_URL``, ``NOTIFICATIONS_REDIS_URL`` and ``TIGERBEETLE_*`` are PM's
+names; everything of ours starts with ``OUTBOX_``. Times are integers with their unit in the
+name. Secrets are never printed, not even by an error about another setting.
+"""
+
+import os
+from typing import Annotated, Final, Literal, TypeVar
+
+from pydantic import Field, PositiveInt, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from application.errors import OutboxError
+
+PREFIX: Final = "OUTBOX_"
+
+
+class SettingsError(OutboxError):
+    """A setting is missing or bad; the message is one line that names each of them."""
+
+
+class DatabaseSettings(BaseSettings):
+    """What a command needs that only touches Postgres."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    database_url: Annotated[SecretStr, Field(validation_alias="DATABASE_URL")]
+    log_format: Literal["auto", "json", "console"] = "auto"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Settings(DatabaseSettings):
+    """Every setting, with its default. A field's own name, in capitals, follows ``OUTBOX_``."""
+
+    redis_url: Annotated[SecretStr, Field(validation_alias="REDIS_URL")]
+    notifications_redis_url: Annotated[
+        SecretStr | None, Field(validation_alias="NOTIFICATIONS_REDIS_URL")
+    ] = None
+    """A Redis of its own for push jobs; without it they go to ``REDIS_URL``."""
+    tigerbeetle_addresses: Annotated[str, Field(validation_alias="TIGERBEETLE_ADDRESSES")]
+    """``host:port`` of every replica, separated by commas; names are resolved."""
+    tigerbeetle_cluster_id: Annotated[
+        int, Field(validation_alias="TIGERBEETLE_CLUSTER_ID", ge=0, lt=2**128)
+    ]
+
+    lanes: Annotated[int, Field(ge=1, le=64)] = 2
+    batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
+    tick_ms: PositiveInt = 1_000
+    """How long a lane sleeps when there is no work."""
+    grace_ms: PositiveInt = 15_000
+    """After SIGTERM: how long what is in flight may take."""
+
+    give_up: Literal["auto", "never"] = "auto"
+    """``never``: no event is ever set to ``failed`` (the sources' rule)."""
+    attempts_max: PositiveInt = 12
+    attempts_max_not_found: PositiveInt = 5
+    backoff_first_ms: PositiveInt = 1_000
+    backoff_max_ms: PositiveInt = 300_000
+    outage_backoff_max_ms: PositiveInt = 10_000
+    """The longest pause of a loop while a part is away."""
+
+    ledger_deadline_ms: PositiveInt = 10_000
+    ledger_request_events_max: Annotated[int, Field(ge=1, le=8_189)] = 8_189
+    connect_timeout_ms: PositiveInt = 5_000
+    statement_timeout_ms: PositiveInt = 30_000
+    redis_timeout_ms: PositiveInt = 2_000
+
+    psp_fee_code: Annotated[int, Field(ge=1, lt=2**16)] = 50
+    """TigerBeetle's code of PSP fee transfers: PM's ``PSP_FEE``."""
+    psp_fee_debit_account: str = "revenue.{currency}"
+    psp_fee_credit_account: str = "nostro.{psp}.{currency}"
+
+    status_full: bool = False
+    """Publish ``{"intentId","status","updatedAt"}`` instead of ``{"status"}``."""
+    status_queue_size_max: PositiveInt = 10_000
+    notifications_field: Annotated[str, Field(min_length=1)] = "payload"
+    notifications_maxlen: PositiveInt | None = None
+    """Trim the stream to about this length; without it nothing is trimmed."""
+    notifications_batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
+
+    health_host: str = "127.0.0.1"
+    health_port: Annotated[int, Field(ge=0, le=65_535)] = 8_080
+    """Port of ``/livez`` and ``/readyz``; 0 switches them off."""
+
+    @field_validator("tigerbeetle_cluster_id", mode="before")
+    @classmethod
+    def _plain_integer(cls, value: object) -> object:
+        # Pydantic also takes "1_000" and "1.0"; a cluster id that somebody has to compare
+        # with `tigerbeetle format --cluster` should look the same there.
+        if isinstance(value, str) and not value.strip().isdecimal():
+            raise ValueError("must be a decimal integer")
+        return value
+
+
+S = TypeVar("S", bound=DatabaseSettings)
+
+
+def load_settings() -> Settings:
+    """Read every setting from the environment.
+
+    Raises:
+        SettingsError: with every fault, by the name of its variable.
+    """
+    return _load(Settings)
+
+
+def load_database_settings() -> DatabaseSettings:
+    """Read what a command needs that only touches Postgres; raises like ``load_settings``."""
+    return _load(DatabaseSettings)
+
+
+def _load(kind: type[S]) -> S:
+    try:
+        return kind()
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{_variable(str(fault['loc'][0]))}: {fault['msg'].lower()}" for fault in error.errors()
+        )
+    # Outside of the handler: the original would be printed along, and it quotes values.
+    raise SettingsError(faults)
+
+
+def unknown_variables() -> list[str]:
+    """Return variables that look like ours and are not: most likely a slip of the pen."""
+    known = {_variable(name) for name in Settings.model_fields}
+    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+
+
+def _variable(location: str) -> str:
+    return location if location.isupper() else f"{PREFIX}{location.upper()}"

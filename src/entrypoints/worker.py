@@ -1,0 +1,153 @@
+"""The worker process: lanes, the delivery loop, the publisher, and how they end.
+
+Lanes settle and never talk to Redis; the delivery loop and the publisher talk to Redis and
+are only woken. Losing any of them for a while stops nothing else.
+"""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+import structlog
+
+from application.errors import OutageError
+from application.ports.ledger import Ledger
+from application.use_cases.deliver_notifications import DeliverNotifications
+from application.use_cases.publish_statuses import PublishStatuses
+from application.use_cases.settle_batch import SettleBatch
+from domain.transfers import TransferId
+from entrypoints.health import Health, Part
+from entrypoints.loops import Loop
+
+log = structlog.get_logger(__name__)
+
+PROBE_IDS: Final = (TransferId(1),)
+"""Looked up to see whether the ledger answers; whether it exists does not matter."""
+_CLOSING_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneStep:
+    """Settle one batch, but claim nothing while the ledger is away.
+
+    A claim's locks would block PM, so an open circuit is probed with a look-up.
+    """
+
+    settle_batch: SettleBatch
+    ledger: Ledger
+    health: Health
+
+    def __call__(self) -> bool:
+        """Return whether events were finished, so that there may be more."""
+        if not self.health.is_up(Part.LEDGER):
+            self.ledger.lookup(PROBE_IDS)
+            self.health.up(Part.LEDGER)
+        report = self.settle_batch()
+        self.health.up(Part.DATABASE)
+        return report.written > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryStep:
+    """Deliver one batch of push jobs."""
+
+    deliver: DeliverNotifications
+    health: Health
+
+    def __call__(self) -> bool:
+        """Return whether jobs were delivered, so that there may be more."""
+        report = self.deliver()
+        self.health.up(Part.DATABASE)
+        if report.confirmed:
+            self.health.up(Part.NOTIFICATIONS)
+        return report.confirmed > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishStep:
+    """Publish what is queued; waits in the queue, not in the loop."""
+
+    publish: PublishStatuses
+    health: Health
+    timeout_s: float
+
+    def __call__(self) -> bool:
+        """Return True: the queue itself waits for work."""
+        if self.publish(timeout_s=self.timeout_s):
+            self.health.up(Part.STATUS)
+        return True
+
+
+class Worker:
+    """The loops of one process, from start to stop.
+
+    ``flush`` is called once all lanes have ended: it publishes what they still announced.
+    ``abandon`` ends ledger calls that outlast the grace period.
+    """
+
+    def __init__(
+        self,
+        *,
+        lanes: Sequence[Loop],
+        helpers: Sequence[Loop],
+        flush: Callable[[], None],
+        abandon: Callable[[], None],
+        grace_s: float,
+    ) -> None:
+        self._lanes = lanes
+        self._helpers = helpers
+        self._flush = flush
+        self._abandon = abandon
+        self._grace_s = grace_s
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Work until SIGTERM, SIGINT or ``stop``; returns when nothing is in flight any more.
+
+        Must be called on the main thread. A second signal ends the process at once: locks
+        fall with the connections, and nothing is lost.
+        """
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signal_number, self._on_signal)
+        for loop in (*self._helpers, *self._lanes):
+            loop.start()
+        log.info("outbox: worker started", lanes=len(self._lanes))
+        self._stopping.wait()
+        self._shut_down()
+
+    def stop(self) -> None:
+        """Begin an orderly stop; may be called from any thread, and more than once."""
+        self._stopping.set()
+
+    def _on_signal(self, signal_number: int, _: FrameType | None) -> None:
+        if self._stopping.is_set():
+            os._exit(128 + signal_number)
+        self.stop()
+
+    def _shut_down(self) -> None:
+        """Finish what is in flight within the grace period, then let go of the rest."""
+        log.info("outbox: worker stopping", grace_s=self._grace_s)
+        loops = (*self._lanes, *self._helpers)
+        for loop in loops:
+            loop.stop()
+        deadline = time.monotonic() + self._grace_s
+        if not _joined(loops, deadline):
+            log.warning("outbox: grace period is over; unfinished batches are rolled back")
+            self._abandon()
+            _joined(loops, time.monotonic() + _CLOSING_S)
+        with contextlib.suppress(OutageError):
+            self._flush()
+        log.info("outbox: worker stopped")
+
+
+def _joined(loops: Sequence[Loop], deadline: float) -> bool:
+    """Wait until *deadline* (monotonic seconds) for *loops*; have all of them ended?"""
+    for loop in loops:
+        loop.join(max(0.0, deadline - time.monotonic()))
+    return not any(loop.is_alive() for loop in loops)

@@ -1,0 +1,1 @@
+"""Servers, proxies and processes that tests use; nothing here is a test."""

@@ -1,0 +1,300 @@
+"""A TCP proxy on loopback that fails on demand, as networks do.
+
+It stands between a client under test and a real server.
+"""
+
+import contextlib
+import socket
+import struct
+import threading
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from tests.helpers.resources import HOST, free_port
+
+CHUNK_BYTES = 65_536
+REQUEST_BYTES_MIN = 2
+CONNECT_TIMEOUT_S = 5.0
+JOIN_TIMEOUT_S = 5.0
+
+
+class ProxyMode(StrEnum):
+    """What happens to traffic, old connections and new ones."""
+
+    PASS = "pass"
+    BLACKHOLE = "blackhole"
+    DROP_ANSWERS = "drop_answers"
+    REFUSE = "refuse"
+
+
+class TcpProxy:
+    """Forwards a port of its own to *upstream*, a ``host:port`` or a URL with both.
+
+    It starts in mode ``PASS``. As a context manager it is gone on exit.
+    """
+
+    def __init__(self, upstream: str) -> None:
+        """Start to forward."""
+        parts = urlsplit(upstream if "://" in upstream else f"tcp://{upstream}")
+        if parts.hostname is None or parts.port is None:
+            raise ValueError(f"no host and port in {upstream!r}")
+        self.port = free_port()
+        self._given = upstream
+        self._upstream = (parts.hostname, parts.port)
+        self._mode = ProxyMode.PASS
+        # Guards all that follows; notified whenever a connection may go on or must end.
+        self._changed = threading.Condition()
+        self._connections: list[_Connection] = []
+        self._listener: _Listener | None = None
+        self._connections_total = 0
+        self._answers_lost_total = 0
+        self._lose_after: bytes | None = None
+        self.pass_through()
+
+    @property
+    def address(self) -> str:
+        """Where the proxy listens, as ``host:port``."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """What was given as upstream, with the proxy's address in the server's place."""
+        return self._given.replace(f"{self._upstream[0]}:{self._upstream[1]}", self.address)
+
+    @property
+    def mode(self) -> ProxyMode:
+        """What happens to traffic now."""
+        return self._mode
+
+    @property
+    def connections_total(self) -> int:
+        """How many connections clients have made so far."""
+        return self._connections_total
+
+    @property
+    def answers_lost_total(self) -> int:
+        """How many times ``lose_answer_to`` has taken hold."""
+        return self._answers_lost_total
+
+    def pass_through(self) -> None:
+        """Forward everything, also what was held back by ``blackhole``."""
+        self._set_mode(ProxyMode.PASS)
+        if self._listener is None:
+            self._listener = _Listener(self)
+
+    def blackhole(self) -> None:
+        """Keep connections and accept new ones, but let nothing through in either direction.
+
+        Not even the end of a connection: the other side goes on to believe in it.
+        """
+        self._set_mode(ProxyMode.BLACKHOLE)
+
+    def drop_answers(self) -> None:
+        """Let requests through to the server, and throw away what it answers."""
+        self._set_mode(ProxyMode.DROP_ANSWERS)
+
+    def refuse(self) -> None:
+        """Cut every connection and refuse new ones, as the host of a stopped server does."""
+        self._set_mode(ProxyMode.REFUSE)
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        self.cut()
+
+    def cut(self) -> None:
+        """End the connections that there are; the mode stays."""
+        with self._changed:
+            connections = list(self._connections)
+        for connection in connections:
+            connection.cut()
+
+    def lose_answer_to(self, request: bytes) -> None:
+        """Once: when a client sends *request*, let it through and lose the answer.
+
+        The connection is cut when the server answers, so the server has then done what it was
+        asked, and the client never hears of it. Only the first request after this call counts.
+        """
+        if len(request) < REQUEST_BYTES_MIN:
+            raise ValueError(f"too short to recognise: {request!r}")
+        with self._changed:
+            self._lose_after = request
+
+    def close(self) -> None:
+        """End every connection and stop listening."""
+        self.refuse()
+        with self._changed:
+            connections = list(self._connections)
+        for connection in connections:
+            connection.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _set_mode(self, mode: ProxyMode) -> None:
+        with self._changed:
+            self._mode = mode
+            self._changed.notify_all()
+
+    def _accepted(self, client: socket.socket) -> None:
+        connection = _Connection(self, client)
+        with self._changed:
+            self._connections_total += 1
+            self._connections.append(connection)
+        connection.start()
+
+    def _ended(self, connection: "_Connection") -> None:
+        with self._changed:
+            self._connections.remove(connection)
+
+    def _wait_while_blackholed(self, connection: "_Connection") -> None:
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._mode is not ProxyMode.BLACKHOLE or connection.is_cut
+            )
+
+    def _claims_loss(self, before: bytes, data: bytes) -> bool:
+        """Say whether *data*, sent right after *before*, ends the request that was waited for."""
+        with self._changed:
+            request = self._lose_after
+            if request is None or request not in before[1 - len(request) :] + data:
+                return False
+            self._lose_after = None
+            return True
+
+    def _lost_an_answer(self) -> None:
+        with self._changed:
+            self._answers_lost_total += 1
+
+
+class _Listener:
+    """Accepts connections until it is closed; from then on the port refuses."""
+
+    def __init__(self, proxy: TcpProxy) -> None:
+        self._proxy = proxy
+        self._socket = socket.create_server((HOST, proxy.port), backlog=128)
+        self._thread = threading.Thread(target=self._accept, name="proxy-accept", daemon=True)
+        self._thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._socket.accept()
+            except OSError:
+                return
+            self._proxy._accepted(client)
+
+    def close(self) -> None:
+        # A mere close would leave the other thread in accept(), and the port open.
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join(JOIN_TIMEOUT_S)
+        self._socket.close()
+
+
+class _Connection:
+    """One client's connection and the one to the server that belongs to it."""
+
+    def __init__(self, proxy: TcpProxy, client: socket.socket) -> None:
+        self.is_cut = False
+        self._proxy = proxy
+        self._client = client
+        self._server: socket.socket | None = None
+        self._losing = False
+        self._requests = threading.Thread(target=self._serve, name="proxy-requests", daemon=True)
+
+    def start(self) -> None:
+        self._requests.start()
+
+    def join(self) -> None:
+        self._requests.join(JOIN_TIMEOUT_S)
+
+    def cut(self) -> None:
+        with self._proxy._changed:
+            self.is_cut = True
+            self._proxy._changed.notify_all()
+            # Only shut down here, which wakes the threads that read; they close when both are out.
+            for end in (self._client, self._server):
+                if end is not None:
+                    with contextlib.suppress(OSError):
+                        end.shutdown(socket.SHUT_RDWR)
+
+    def _serve(self) -> None:
+        answers = threading.Thread(target=self._forward_answers, name="proxy-answers", daemon=True)
+        try:
+            self._proxy._wait_while_blackholed(self)
+            if self._connect():
+                answers.start()
+                self._forward_requests()
+        finally:
+            self.cut()
+            if answers.ident is not None:
+                answers.join()
+            self._close()
+            self._proxy._ended(self)
+
+    def _connect(self) -> bool:
+        try:
+            server = socket.create_connection(self._proxy._upstream, timeout=CONNECT_TIMEOUT_S)
+        except OSError:
+            return False
+        server.settimeout(None)
+        for end in (self._client, server):
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self._proxy._changed:
+            self._server = server
+            return not self.is_cut
+
+    def _forward_requests(self) -> None:
+        assert self._server is not None
+        before = b""  # a request may come in two pieces
+        while data := self._receive_from(self._client):
+            # Decided before it is forwarded, or the answer could overtake the decision.
+            if self._proxy._claims_loss(before, data):
+                self._losing = True
+            before = (before + data)[-CHUNK_BYTES:]
+            if not _send(self._server, data):
+                return
+
+    def _forward_answers(self) -> None:
+        assert self._server is not None
+        while data := self._receive_from(self._server):
+            if self._losing:
+                self._proxy._lost_an_answer()
+                break
+            if self._proxy.mode is not ProxyMode.DROP_ANSWERS and not _send(self._client, data):
+                break
+        self.cut()
+
+    def _receive_from(self, end: socket.socket) -> bytes:
+        try:
+            data = end.recv(CHUNK_BYTES)
+        except OSError:
+            data = b""
+        # The end of a connection is held back like its data: a black hole hides that as well.
+        self._proxy._wait_while_blackholed(self)
+        return data
+
+    def _close(self) -> None:
+        for end in (self._client, self._server):
+            if end is not None:
+                # Reset rather than end in order, so that what is still in a buffer is lost too.
+                with contextlib.suppress(OSError):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                end.close()
+
+
+def _send(end: socket.socket, data: bytes) -> bool:
+    try:
+        end.sendall(data)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Postgres adapters against a real server."""

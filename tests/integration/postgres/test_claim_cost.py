@@ -1,0 +1,108 @@
+"""What a batch reads, with much history and many backed-off events: rows counted by the server."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.outbox_repository import PostgresClaimedBatch
+from adapters.postgres.pool import build_pool, transaction
+from domain.conclusions import Conclusion
+from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
+from tests.helpers.postgres_server import PostgresServer
+from tests.integration.postgres.postgres_bench import PostgresBench
+
+pytestmark = pytest.mark.integration
+
+FINISHED, BACKED_OFF, DUE, LIMIT = 200_000, 20_000, 5_000, 100
+
+ADD_INTENTS = (
+    "INSERT INTO pm.intent (id, status, operation_type, amount_satang)"
+    " SELECT md5(number::text)::uuid, %s, 'QR', 100 FROM generate_series(%s::int, %s) AS number"
+)
+ADD_EVENTS = (
+    "INSERT INTO pm.outbox_event (intent_id, action, status, retry_count, created_at)"
+    " SELECT md5(number::text)::uuid, 'post_pending', %s, %s,"
+    " timestamptz '2026-01-01' + number * interval '1 ms'"
+    " FROM generate_series(%s::int, %s) AS number"
+)
+
+
+@pytest.fixture(scope="module", params=["statistics of a quiet hour", "fresh statistics"])
+def big_url(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, migrated_template: str
+) -> Iterator[str]:
+    """Much that is finished, then many that wait for their next attempt, then due ones."""
+    name = postgres_server.create_database(template=migrated_template)
+    url = postgres_server.url(name)
+    with build_pool(url, size_max=1) as pool:
+        bench = PostgresBench(url, pool)
+    # An index on the status, as the payment manager may well have, must not lead astray.
+    bench.execute("CREATE INDEX ON pm.intent (status)")
+    bench.execute(ADD_INTENTS, "SETTLED", 1, FINISHED)
+    bench.execute(ADD_EVENTS, "processed", 0, 1, FINISHED)
+    bench.execute("ANALYZE")
+    backed_off = (FINISHED + 1, FINISHED + BACKED_OFF)
+    due = (FINISHED + BACKED_OFF + 1, FINISHED + BACKED_OFF + DUE)
+    bench.execute(ADD_INTENTS, "AUTHORIZED", backed_off[0], due[1])
+    bench.execute(ADD_EVENTS, "pending", 3, *backed_off)
+    bench.execute(ADD_EVENTS, "pending", 0, *due)
+    bench.execute(
+        "INSERT INTO pm.outbox_retry (event_id, intent_id, attempts, reason, last_error,"
+        " next_attempt_at, first_failed_at, updated_at)"
+        " SELECT id, intent_id, 3, 'ledger_refused', '', now() + interval '1 day', now(), now()"
+        " FROM pm.outbox_event WHERE retry_count = 3"
+    )
+    if request.param == "fresh statistics":
+        bench.execute("ANALYZE")
+    yield url
+    postgres_server.drop_database(name)
+
+
+def test_a_batch_reads_each_waiting_event_once_and_never_scans_a_table(big_url: str) -> None:
+    with build_pool(big_url, size_max=1) as pool, transaction(pool) as connection:
+        held = lock_due(connection, limit=LIMIT)
+        batch = PostgresClaimedBatch(connection, read_held(connection, held))
+        assert [claimed.event.retry_count for claimed in batch.events] == [0] * LIMIT
+
+        reads = connection.execute(
+            "SELECT relname, seq_scan, idx_tup_fetch FROM pg_stat_xact_user_tables"
+            " WHERE relname IN ('outbox_event', 'intent', 'outbox_retry')"
+        ).fetchall()
+        connection.rollback()
+
+    assert {name: scans for name, scans, _ in reads} == {
+        "outbox_event": 0,
+        "intent": 0,
+        "outbox_retry": 0,
+    }
+    fetched = {name: rows for name, _, rows in reads}
+    # The events that wait lie in front in the only index there is: each is looked at once, and
+    # its retry row. For what is claimed, and a few of the same moment, some reads more.
+    assert fetched["outbox_event"] < BACKED_OFF + 8 * LIMIT
+    assert fetched["outbox_retry"] <= BACKED_OFF + 2 * LIMIT
+    assert fetched["intent"] < 8 * LIMIT
+
+
+def test_writing_a_batch_finds_its_rows_by_their_ids(big_url: str) -> None:
+    with build_pool(big_url, size_max=1) as pool, transaction(pool) as connection:
+        held = lock_due(connection, limit=LIMIT)
+        batch = PostgresClaimedBatch(connection, read_held(connection, held))
+        before = _rows_read(batch)
+        kinds = (a_settle, an_acknowledge, a_retry, a_review)
+        conclusions: list[Conclusion] = [
+            kinds[n % len(kinds)](claimed) for n, claimed in enumerate(batch.events)
+        ]
+        batch.write(conclusions)
+
+        assert _rows_read(batch) - before < 8 * LIMIT
+        connection.rollback()
+
+
+def _rows_read(batch: PostgresClaimedBatch) -> int:
+    """All rows that this transaction has read from the tables that can be big."""
+    rows = batch._connection.execute(
+        "SELECT sum(seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables"
+        " WHERE relname IN ('outbox_event', 'intent', 'outbox_retry')"
+    ).fetchall()
+    return int(rows[0][0])

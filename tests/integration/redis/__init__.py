@@ -1,0 +1,1 @@
+"""The Redis adapters against a real Valkey, healthy and not."""

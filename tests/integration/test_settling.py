@@ -1,0 +1,109 @@
+"""Settling on real Postgres, with the in-memory ledger and with a real TigerBeetle."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from adapters.memory.faulty_ledger import FaultyLedger
+from adapters.memory.ledger import InMemoryLedger
+from adapters.postgres.pool import build_pool
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from tests.contracts.database_bench import DatabaseBench
+from tests.contracts.settling import SettlingContract
+from tests.contracts.settling_poison import PoisonContract
+from tests.contracts.settling_replays import ReplayContract
+from tests.contracts.wallet import Wallet
+from tests.helpers.postgres_server import PostgresServer
+from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
+from tests.integration.postgres.postgres_bench import PostgresBench
+from tests.integration.tigerbeetle.bank import TigerBeetleBank, bank_at
+from tests.unit.memory.memory_bank import MemoryBank
+
+pytestmark = pytest.mark.integration
+
+
+@contextmanager
+def bench_at(url: str) -> Iterator[PostgresBench]:
+    """Open a bench on a database where PM allows more than our migrations do."""
+    with psycopg.connect(url) as connection:
+        connection.execute("ALTER TABLE pm.outbox_event DROP CONSTRAINT outbox_event_action_chk")
+        connection.execute("ALTER TABLE pm.intent DROP CONSTRAINT intent_status_chk")
+        connection.execute("ALTER TABLE pm.intent ALTER operation_type DROP NOT NULL")
+    with build_pool(url, size_max=2) as pool:
+        yield PostgresBench(url, pool)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[DatabaseBench]:
+    with bench_at(database_url) as bench:
+        yield bench
+
+
+@pytest.fixture
+def other_database(
+    postgres_server: PostgresServer, migrated_template: str
+) -> Iterator[DatabaseBench]:
+    name = postgres_server.create_database(template=migrated_template)
+    with bench_at(postgres_server.url(name)) as bench:
+        yield bench
+    postgres_server.drop_database(name)
+
+
+class OnInMemoryLedger:
+    @pytest.fixture
+    def wallet(self, database: DatabaseBench) -> Wallet:
+        ledger = InMemoryLedger()
+        return Wallet(bench=database, ledger=FaultyLedger(ledger), bank=MemoryBank(ledger))
+
+
+class TestVerdicts(OnInMemoryLedger, SettlingContract):
+    """The verdict table."""
+
+
+class TestPoison(OnInMemoryLedger, PoisonContract):
+    """Events that cannot be settled."""
+
+
+class TestReplays(OnInMemoryLedger, ReplayContract):
+    """Deaths, repeats and neighbours."""
+
+
+@pytest.fixture(scope="module")
+def tigerbeetle_ledger(tigerbeetle_server: TigerBeetleServer) -> Iterator[TigerBeetleLedger]:
+    ledger = TigerBeetleLedger(addresses=tigerbeetle_server.address, cluster_id=CLUSTER_ID)
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture(scope="module")
+def tigerbeetle_bank(tigerbeetle_server: TigerBeetleServer) -> Iterator[TigerBeetleBank]:
+    with bank_at(tigerbeetle_server.address) as bank:
+        yield bank
+
+
+@pytest.mark.tigerbeetle
+class OnTigerBeetle:
+    @pytest.fixture
+    def wallet(
+        self,
+        database: DatabaseBench,
+        tigerbeetle_ledger: TigerBeetleLedger,
+        tigerbeetle_bank: TigerBeetleBank,
+    ) -> Wallet:
+        return Wallet(
+            bench=database, ledger=FaultyLedger(tigerbeetle_ledger), bank=tigerbeetle_bank
+        )
+
+
+class TestVerdictsOnTigerBeetle(OnTigerBeetle, SettlingContract):
+    """The verdict table."""
+
+
+class TestPoisonOnTigerBeetle(OnTigerBeetle, PoisonContract):
+    """Events that cannot be settled."""
+
+
+class TestReplaysOnTigerBeetle(OnTigerBeetle, ReplayContract):
+    """Deaths, repeats and neighbours."""

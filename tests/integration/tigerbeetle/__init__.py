@@ -1,0 +1,1 @@
+"""The TigerBeetle adapter on the official client, with and without a server."""

@@ -1,0 +1,164 @@
+"""A real TigerBeetle is killed, paused, away: the same ids settle it in the end, once."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from application.errors import LedgerUnavailableError
+from domain.transfer_builders import close_chain
+from domain.transfer_status import TransferStatus
+from domain.transfers import Transfer, TransferId
+from tests.contracts.ledger import LEDGER, post_of
+from tests.helpers.tcp_proxy import TcpProxy
+from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
+from tests.integration.tigerbeetle.bank import bank_at
+
+pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]
+
+DEADLINE_S = 2.0
+CREATED = (TransferStatus.CREATED, TransferStatus.CREATED)
+EXISTS = (TransferStatus.EXISTS, TransferStatus.LINKED_EVENT_FAILED)
+
+
+class Payment:
+    """Two pending transfers, the chain that posts them, and what became of them."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        with bank_at(address) as bank:
+            self._payer = bank.open_account(ledger=LEDGER)
+            payee = bank.open_account(ledger=LEDGER)
+            self.chain: tuple[Transfer, ...] = close_chain(
+                [post_of(bank.freeze(self._payer, payee, 10)) for _ in range(2)]
+            )
+
+    def posted(self) -> int:
+        with bank_at(self._address) as bank:
+            return bank.balances(self._payer).debits_posted
+
+
+@contextmanager
+def ledger_at(address: str) -> Iterator[TigerBeetleLedger]:
+    ledger = TigerBeetleLedger(addresses=address, cluster_id=CLUSTER_ID, deadline_s=DEADLINE_S)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+@pytest.fixture
+def ledger(private_tigerbeetle: TigerBeetleServer) -> Iterator[TigerBeetleLedger]:
+    with ledger_at(private_tigerbeetle.address) as ledger:
+        yield ledger
+
+
+def settle(ledger: TigerBeetleLedger, payment: Payment) -> object:
+    """Send the same ids until there is an answer, as the worker does."""
+    for _ in range(20):
+        try:
+            (answer,) = ledger.create_chains([payment.chain])
+        except LedgerUnavailableError:
+            continue
+        return answer
+    raise AssertionError("the ledger did not come back")
+
+
+def test_a_chain_whose_answer_was_lost_exists_when_it_is_sent_again(
+    tigerbeetle_address: str, proxy_to: Callable[[str], TcpProxy]
+) -> None:
+    payment, proxy = Payment(tigerbeetle_address), proxy_to(tigerbeetle_address)
+    with ledger_at(proxy.address) as ledger:
+        assert ledger.lookup([TransferId(1)]) == {}
+
+        proxy.drop_answers()
+        with pytest.raises(LedgerUnavailableError, match="outcome unknown"):
+            ledger.create_chains([payment.chain])
+        proxy.pass_through()
+
+        assert payment.posted() == 20
+        assert settle(ledger, payment) == EXISTS
+    assert payment.posted() == 20
+
+
+def test_a_chain_that_never_arrived_is_created_when_it_is_sent_again(
+    tigerbeetle_address: str, proxy_to: Callable[[str], TcpProxy]
+) -> None:
+    payment, proxy = Payment(tigerbeetle_address), proxy_to(tigerbeetle_address)
+    with ledger_at(proxy.address) as ledger:
+        assert ledger.lookup([TransferId(1)]) == {}
+
+        proxy.refuse()
+        with pytest.raises(LedgerUnavailableError, match="outcome unknown"):
+            ledger.create_chains([payment.chain])
+        proxy.pass_through()
+
+        assert payment.posted() == 0
+        assert settle(ledger, payment) == CREATED
+    assert payment.posted() == 20
+
+
+def test_a_server_killed_with_a_request_in_flight_settles_it_once_when_it_is_back(
+    private_tigerbeetle: TigerBeetleServer, ledger: TigerBeetleLedger
+) -> None:
+    payment = Payment(private_tigerbeetle.address)
+    assert ledger.lookup([TransferId(1)]) == {}
+
+    private_tigerbeetle.pause()
+    with ThreadPoolExecutor() as lanes:
+        in_flight = lanes.submit(ledger.create_chains, [payment.chain])
+        # Frozen, it cannot answer: the request is on its way, or waits to be read.
+        private_tigerbeetle.kill()
+        with pytest.raises(LedgerUnavailableError):
+            in_flight.result()
+    private_tigerbeetle.start()
+
+    assert settle(ledger, payment) in (CREATED, EXISTS)
+    assert payment.posted() == 20
+
+
+def test_a_server_paused_beyond_the_deadline_settles_once_when_it_goes_on(
+    private_tigerbeetle: TigerBeetleServer, ledger: TigerBeetleLedger
+) -> None:
+    payment = Payment(private_tigerbeetle.address)
+    assert ledger.lookup([TransferId(1)]) == {}
+
+    private_tigerbeetle.pause()
+    with pytest.raises(LedgerUnavailableError):
+        ledger.create_chains([payment.chain])
+    with pytest.raises(LedgerUnavailableError):
+        ledger.lookup([payment.chain[0].id])
+    private_tigerbeetle.resume()
+
+    assert settle(ledger, payment) in (CREATED, EXISTS)
+    assert settle(ledger, payment) == EXISTS
+    assert payment.posted() == 20
+
+
+def test_a_server_that_is_away_at_the_start_is_found_when_it_comes(
+    private_tigerbeetle: TigerBeetleServer, ledger: TigerBeetleLedger
+) -> None:
+    payment = Payment(private_tigerbeetle.address)
+    private_tigerbeetle.stop()
+
+    with pytest.raises(LedgerUnavailableError):
+        ledger.create_chains([payment.chain])
+    private_tigerbeetle.start()
+
+    assert settle(ledger, payment) == CREATED
+    assert payment.posted() == 20
+
+
+def test_a_restart_between_two_calls_costs_no_more_than_time(
+    private_tigerbeetle: TigerBeetleServer, ledger: TigerBeetleLedger
+) -> None:
+    payment = Payment(private_tigerbeetle.address)
+    assert settle(ledger, payment) == CREATED
+
+    private_tigerbeetle.stop()
+    private_tigerbeetle.start()
+
+    assert settle(ledger, payment) == EXISTS
+    assert payment.posted() == 20

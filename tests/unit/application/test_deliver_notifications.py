@@ -1,0 +1,133 @@
+"""Delivering push jobs: at least once, and exactly once as long as nothing fails."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import pytest
+
+from application.errors import DatabaseUnavailableError, RedisUnavailableError
+from application.use_cases.deliver_notifications import DeliverNotifications, DeliveryReport
+from domain.conclusions import PushJob
+from domain.intents import IntentId, UserId
+
+
+def job(number: int) -> PushJob:
+    return PushJob(
+        notification_id=UUID(int=number),
+        intent_id=IntentId(UUID(int=0)),
+        user_id=UserId(UUID(int=0)),
+        job_json="{}",
+    )
+
+
+@dataclass(slots=True)
+class FakeQueue:
+    """Implements ``NotificationQueue`` on a list; deletions count only when the block ends well."""
+
+    jobs: list[PushJob]
+    commit_fails: bool = False
+    limits: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def lock(self, *, limit: int) -> Iterator["FakeLockedJobs"]:
+        self.limits.append(limit)
+        locked = FakeLockedJobs(tuple(self.jobs[:limit]))
+        yield locked
+        if self.commit_fails:
+            raise DatabaseUnavailableError("the commit's answer was lost")
+        self.jobs = [job for job in self.jobs if job.notification_id not in locked.deleted]
+
+
+@dataclass(slots=True)
+class FakeLockedJobs:
+    """Implements ``LockedJobs``."""
+
+    jobs: Sequence[PushJob]
+    deleted: set[UUID] = field(default_factory=set)
+
+    def delete(self, notification_ids: Collection[UUID]) -> None:
+        assert notification_ids, "an empty deletion is a wasted round trip"
+        self.deleted |= set(notification_ids)
+
+
+@dataclass(slots=True)
+class FakeNotifier:
+    """Keeps what was appended; confirms all but ``unconfirmed``, or nothing while ``away``."""
+
+    away: bool = False
+    unconfirmed: set[int] = field(default_factory=set)
+    stream: list[int] = field(default_factory=list)
+
+    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+        assert jobs, "nothing to deliver is no reason to call"
+        if self.away:
+            raise RedisUnavailableError("away")
+        confirmed = [job for job in jobs if job.notification_id.int not in self.unconfirmed]
+        self.stream += [job.notification_id.int for job in confirmed]
+        return frozenset(job.notification_id for job in confirmed)
+
+
+def numbers(jobs: Sequence[PushJob]) -> list[int]:
+    return [job.notification_id.int for job in jobs]
+
+
+def delivery(queue: FakeQueue, notifier: FakeNotifier) -> DeliverNotifications:
+    return DeliverNotifications(queue=queue, notifier=notifier, batch_size=2)
+
+
+def test_jobs_are_delivered_in_order_and_then_deleted() -> None:
+    queue, notifier = FakeQueue([job(1), job(2), job(3)]), FakeNotifier()
+    deliver = delivery(queue, notifier)
+
+    assert deliver() == DeliveryReport(locked=2, confirmed=2)
+    assert numbers(queue.jobs) == [3]
+    assert deliver() == DeliveryReport(locked=1, confirmed=1)
+    assert queue.jobs == []
+    assert notifier.stream == [1, 2, 3]
+    assert queue.limits == [2, 2]
+
+
+def test_redis_is_left_alone_when_there_is_no_job() -> None:
+    deliver = delivery(FakeQueue([]), FakeNotifier(away=True))
+
+    assert deliver() == DeliveryReport(locked=0, confirmed=0)
+
+
+def test_only_what_the_server_confirmed_is_deleted() -> None:
+    queue, notifier = FakeQueue([job(1), job(2)]), FakeNotifier(unconfirmed={1})
+
+    assert delivery(queue, notifier)() == DeliveryReport(locked=2, confirmed=1)
+    assert numbers(queue.jobs) == [1]
+
+
+def test_nothing_is_deleted_when_nothing_was_confirmed() -> None:
+    queue, notifier = FakeQueue([job(1)]), FakeNotifier(unconfirmed={1})
+
+    assert delivery(queue, notifier)() == DeliveryReport(locked=1, confirmed=0)
+    assert numbers(queue.jobs) == [1]
+
+
+def test_jobs_are_kept_while_redis_is_away() -> None:
+    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    deliver = delivery(queue, notifier)
+    with pytest.raises(RedisUnavailableError):
+        deliver()
+    notifier.away = False
+
+    assert deliver() == DeliveryReport(locked=1, confirmed=1)
+    assert notifier.stream == [1]
+
+
+def test_jobs_whose_deletion_was_lost_come_again_with_the_same_id() -> None:
+    queue, notifier = FakeQueue([job(1)], commit_fails=True), FakeNotifier()
+    deliver = delivery(queue, notifier)
+    with pytest.raises(DatabaseUnavailableError):
+        deliver()
+    queue.commit_fails = False
+
+    deliver()
+
+    assert notifier.stream == [1, 1]
+    assert queue.jobs == []

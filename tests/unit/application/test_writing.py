@@ -1,0 +1,155 @@
+"""A row that Postgres refuses costs only its own event, and few statements."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from application.errors import DatabaseUnavailableError, RowsRefusedError
+from application.writing import write_all
+from domain.conclusions import Acknowledge, Conclusion, Retry, StatusMessage
+from domain.fees import AccountCode, MappedAccount
+from domain.intents import ClaimedEvent, EventId, IntentId, IntentStatus
+from domain.verdicts import RetryReason
+
+
+@dataclass(slots=True)
+class FakeBatch:
+    """Implements ``ClaimedBatch``: refuses any write with a conclusion for one of its ids."""
+
+    refused: set[int] = field(default_factory=set)
+    refused_retries: set[int] = field(default_factory=set)
+    lost: bool = False
+    written: list[Conclusion] = field(default_factory=list)
+    writes: int = 0
+    events: Sequence[ClaimedEvent] = ()
+
+    def fee_accounts(self, codes: Collection[AccountCode]) -> Mapping[AccountCode, MappedAccount]:
+        return {}
+
+    def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
+        assert conclusions, "an empty write is a wasted round trip"
+        self.writes += 1
+        if self.lost:
+            raise DatabaseUnavailableError("the connection is gone")
+        for conclusion in conclusions:
+            refused = self.refused_retries if isinstance(conclusion, Retry) else self.refused
+            if conclusion.event_id in refused:
+                raise RowsRefusedError(f"value too long in event {conclusion.event_id}")
+        self.written += conclusions
+        return [message_of(conclusion) for conclusion in conclusions]
+
+
+def message_of(conclusion: Conclusion) -> StatusMessage:
+    return StatusMessage(
+        intent_id=conclusion.intent_id,
+        status=IntentStatus.SETTLED,
+        updated_at=datetime(2026, 5, 29, tzinfo=UTC),
+    )
+
+
+def conclusion(number: int) -> Acknowledge:
+    return Acknowledge(event_id=EventId(number), intent_id=IntentId(UUID(int=number)))
+
+
+def retry_instead(refused: Conclusion, refusal: RowsRefusedError) -> Retry:
+    return Retry(
+        event_id=refused.event_id,
+        intent_id=refused.intent_id,
+        reason=RetryReason.UNFORESEEN,
+        last_error=str(refusal),
+        delay_ms=0,
+        attempts=1,
+        generations=(),
+    )
+
+
+def conclusions(count: int) -> list[Conclusion]:
+    return [conclusion(number) for number in range(count)]
+
+
+def test_an_ordinary_batch_is_one_write() -> None:
+    batch = FakeBatch()
+
+    written = write_all(batch, conclusions(500), retry_instead)
+
+    assert batch.writes == 1
+    assert written.conclusions == batch.written == conclusions(500)
+    assert written.messages == [message_of(each) for each in conclusions(500)]
+
+
+def test_an_empty_batch_is_no_write() -> None:
+    batch = FakeBatch()
+
+    assert write_all(batch, [], retry_instead).conclusions == []
+    assert batch.writes == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 9])
+def test_one_refused_row_is_replaced_and_all_others_are_written(count: int) -> None:
+    for bad in range(count):
+        batch = FakeBatch(refused={bad})
+
+        written = write_all(batch, conclusions(count), retry_instead)
+
+        replaced = retry_instead(
+            conclusion(bad), RowsRefusedError(f"value too long in event {bad}")
+        )
+        expected = [replaced if c.event_id == bad else c for c in conclusions(count)]
+        assert written.conclusions == batch.written == expected
+
+
+def test_one_refused_row_of_500_costs_few_writes() -> None:
+    batch = FakeBatch(refused={321})
+
+    write_all(batch, conclusions(500), retry_instead)
+
+    assert batch.writes <= 21
+
+
+@given(
+    st.integers(min_value=0, max_value=20),
+    st.sets(st.integers(min_value=0, max_value=20)),
+    st.sets(st.integers(min_value=0, max_value=20)),
+)
+def test_each_event_is_written_once_or_left_alone(
+    count: int, refused: set[int], refused_retries: set[int]
+) -> None:
+    batch = FakeBatch(refused=refused, refused_retries=refused_retries)
+
+    with capture_logs():
+        written = write_all(batch, conclusions(count), retry_instead)
+
+    assert written.conclusions == batch.written
+    assert [c.event_id for c in written.conclusions] == [
+        number for number in range(count) if number not in refused & refused_retries
+    ]
+    for each in written.conclusions:
+        assert isinstance(each, Retry) is (each.event_id in refused)
+    assert [m.intent_id for m in written.messages] == [c.intent_id for c in written.conclusions]
+
+
+def test_an_event_of_which_not_even_the_refusal_can_be_noted_is_logged_and_left_alone() -> None:
+    batch = FakeBatch(refused={1}, refused_retries={1})
+
+    with capture_logs() as logs:
+        written = write_all(batch, conclusions(3), retry_instead)
+
+    assert [c.event_id for c in written.conclusions] == [0, 2]
+    assert [(line["event"], line["event_id"], line["log_level"]) for line in logs] == [
+        ("outbox: event cannot be written", 1, "error")
+    ]
+
+
+def test_a_lost_connection_ends_it() -> None:
+    batch = FakeBatch(lost=True)
+
+    with pytest.raises(DatabaseUnavailableError):
+        write_all(batch, conclusions(4), retry_instead)
+
+    assert batch.writes == 1

@@ -1,0 +1,30 @@
+"""The in-memory database under the contracts of its ports."""
+
+import pytest
+
+from tests.contracts.database_bench import DatabaseBench
+from tests.contracts.event_store import EventStoreContract
+from tests.contracts.notification_queue import NotificationQueueContract
+from tests.contracts.outbox_repository import ClaimContract, WriteContract
+from tests.unit.memory.memory_bench import InMemoryBench
+
+
+@pytest.fixture
+def bench() -> DatabaseBench:
+    return InMemoryBench()
+
+
+class TestInMemoryClaim(ClaimContract):
+    """Claiming."""
+
+
+class TestInMemoryWrite(WriteContract):
+    """Writing."""
+
+
+class TestInMemoryNotificationQueue(NotificationQueueContract):
+    """The queue."""
+
+
+class TestInMemoryEventStore(EventStoreContract):
+    """The producers' side."""

@@ -1,0 +1,1 @@
+"""The Redis adapters, as far as they need no server."""

@@ -1,0 +1,57 @@
+"""Transfers on their way to the client and back."""
+
+import tigerbeetle as tb
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.tigerbeetle.conversion import from_client, refusal_of, status_from_client, to_client
+from domain.transfer_status import TransferStatus, UnknownStatus
+from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+
+
+def uint(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(0, 2**bits - 1)
+
+
+transfers = st.builds(
+    Transfer,
+    id=uint(128).map(TransferId),
+    debit_account_id=uint(128).map(AccountId),
+    credit_account_id=uint(128).map(AccountId),
+    amount=uint(128),
+    pending_id=uint(128).map(TransferId),
+    user_data_128=uint(128),
+    user_data_64=uint(64),
+    user_data_32=uint(32),
+    timeout_s=uint(32),
+    ledger=uint(32),
+    code=uint(16),
+    flags=uint(16).map(TransferFlags),
+    timestamp_ns=uint(64),
+)
+
+
+@given(transfers)
+def test_a_transfer_survives_the_clients_wire_form(transfer: Transfer) -> None:
+    unlinked = transfer.flags & ~TransferFlags.LINKED
+
+    wire = tb.bindings.CTransfer.from_param(to_client(transfer))
+
+    assert from_client(wire.to_python()) == transfer
+    assert refusal_of((transfer,)) is None or unlinked != transfer.flags
+
+
+def test_every_status_of_the_client_has_its_name() -> None:
+    names = {
+        status: status_from_client(tb.CreateTransferResult(timestamp=1, status=status))
+        for status in tb.CreateTransferStatus
+    }
+
+    assert all(isinstance(known, TransferStatus) for known in names.values())
+    assert all(status.name == known.name for status, known in names.items())
+
+
+def test_a_status_of_a_newer_server_is_unknown() -> None:
+    result = tb.CreateTransferResult(timestamp=1, status=4711)  # type: ignore[arg-type]
+
+    assert status_from_client(result) == UnknownStatus(4711)

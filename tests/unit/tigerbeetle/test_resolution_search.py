@@ -1,0 +1,207 @@
+"""Finding transfers that somebody else sent."""
+
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+import tigerbeetle as tb
+from structlog.testing import capture_logs
+
+from adapters.tigerbeetle.resolution_search import PAGE_EVENTS, PAGES_MAX
+from application.errors import LedgerUnavailableError
+from domain.intents import IntentId
+from domain.ledger_requests import ResolutionSearch
+from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+from tests.helpers.scripted_tigerbeetle import Hang, ScriptedTigerBeetle
+from tests.unit.tigerbeetle.ledgers import SHORT_S, LedgerMaker
+
+INTENT_ID = IntentId(uuid4())
+FEE_CODE = 77
+NOSTRO = AccountId(900)
+
+
+def a_pending(transfer_id: int, *, at: int, payer: int = 1) -> Transfer:
+    return Transfer(
+        id=TransferId(transfer_id),
+        debit_account_id=AccountId(payer),
+        credit_account_id=AccountId(2),
+        amount=100,
+        ledger=1,
+        code=10,
+        flags=TransferFlags.PENDING,
+        timestamp_ns=at,
+    )
+
+
+def post_of(pending: Transfer, transfer_id: int, *, at: int, intent: int = 0) -> tb.Transfer:
+    """Return the post as the cluster keeps it: with what it inherited."""
+    return tb.Transfer(
+        id=transfer_id,
+        debit_account_id=pending.debit_account_id,
+        credit_account_id=pending.credit_account_id,
+        amount=pending.amount,
+        pending_id=pending.id,
+        user_data_128=intent,
+        ledger=pending.ledger,
+        code=pending.code,
+        flags=tb.TransferFlags.POST_PENDING_TRANSFER,
+        timestamp=at,
+    )
+
+
+def a_fee(transfer_id: int, *, at: int, intent: int = 0, code: int = FEE_CODE) -> tb.Transfer:
+    return tb.Transfer(
+        id=transfer_id,
+        debit_account_id=800,
+        credit_account_id=NOSTRO,
+        amount=2,
+        user_data_128=intent,
+        ledger=1,
+        code=code,
+        timestamp=at,
+    )
+
+
+def search_for(*pendings: Transfer) -> ResolutionSearch:
+    return ResolutionSearch(
+        intent_id=INTENT_ID,
+        pendings=pendings,
+        fee_code=FEE_CODE,
+        fee_credit_account_id=NOSTRO,
+    )
+
+
+def test_resolutions_and_fees_that_carry_the_intents_id_need_no_account_scan(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    pending = a_pending(1, at=10)
+    cluster.transfers = [
+        post_of(pending, 5, at=20, intent=INTENT_ID.int),
+        a_fee(6, at=30, intent=INTENT_ID.int),
+        a_fee(7, at=40, intent=INTENT_ID.int, code=1),
+        a_fee(8, at=50),
+    ]
+
+    (found,) = a_ledger(cluster).find_resolutions([search_for(pending)])
+
+    assert [transfer.id for transfer in found] == [5, 6]
+    (fee_query,) = cluster.sent("get_account_transfers")
+    assert fee_query[0].account_id == NOSTRO
+
+
+def test_other_resolutions_are_found_among_the_later_debits_of_their_accounts(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    pendings = [
+        a_pending(1, at=10),
+        a_pending(2, at=11),
+        a_pending(3, at=12, payer=4),
+        a_pending(9, at=13, payer=4),
+    ]
+    stranger = a_pending(99, at=14)
+    cluster.transfers = [
+        post_of(pendings[0], 5, at=20, intent=INTENT_ID.int),
+        post_of(stranger, 6, at=21),
+        post_of(pendings[1], 7, at=22),
+        post_of(pendings[2], 8, at=24),
+    ]
+
+    (found,) = a_ledger(cluster).find_resolutions([search_for(*pendings)])
+
+    assert [transfer.id for transfer in found] == [5, 7, 8]
+    scans = [q for (q,) in cluster.sent("get_account_transfers") if q.account_id != NOSTRO]
+    assert [(q.account_id, q.timestamp_min) for q in scans] == [(1, 12), (4, 13)]
+
+
+def test_a_fee_is_looked_for_only_at_the_next_timestamp_after_the_last_of_a_chain(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    pendings = [a_pending(1, at=10), a_pending(2, at=11)]
+    cluster.transfers = [
+        post_of(pendings[0], 5, at=20, intent=INTENT_ID.int),
+        post_of(pendings[1], 6, at=21, intent=INTENT_ID.int),
+        a_fee(7, at=22),
+        a_fee(8, at=23),
+    ]
+
+    (found,) = a_ledger(cluster).find_resolutions([search_for(*pendings)])
+
+    assert [transfer.id for transfer in found] == [5, 6, 7]
+    (fee_query,) = cluster.sent("get_account_transfers")
+    assert (fee_query[0].timestamp_min, fee_query[0].timestamp_max) == (22, 22)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"fee_credit_account_id": None}, {"fee_code": 0}], ids=["no account", "no code"]
+)
+def test_no_fee_is_looked_for_when_it_is_not_known_what_one_looks_like(
+    a_ledger: LedgerMaker, changes: dict[str, None]
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    pending = a_pending(1, at=10)
+    cluster.transfers = [post_of(pending, 5, at=20, intent=INTENT_ID.int), a_fee(6, at=21)]
+    search = replace(search_for(pending), **changes)  # type: ignore[arg-type]
+
+    (found,) = a_ledger(cluster).find_resolutions([search])
+
+    assert [transfer.id for transfer in found] == [5]
+    assert cluster.sent("get_account_transfers") == []
+
+
+def test_an_intent_id_of_zero_does_not_match_everybodys_transfers(a_ledger: LedgerMaker) -> None:
+    cluster = ScriptedTigerBeetle()
+    cluster.transfers = [a_fee(6, at=21)]
+    search = replace(search_for(a_pending(1, at=10)), intent_id=IntentId(UUID(int=0)))
+
+    (found,) = a_ledger(cluster).find_resolutions([search])
+
+    assert found == ()
+    assert cluster.sent("query_transfers") == []
+
+
+def test_a_resolution_behind_many_pages_is_found_and_the_search_stops_there(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    pending, stranger = a_pending(1, at=10), a_pending(99, at=11)
+    crowd = [post_of(stranger, 1000 + i, at=20 + i) for i in range(2 * PAGE_EVENTS)]
+    later = [post_of(stranger, 9000 + i, at=90_000 + i) for i in range(2 * PAGE_EVENTS)]
+    cluster.transfers = [*crowd, post_of(pending, 5, at=50_000), *later]
+
+    (found,) = a_ledger(cluster).find_resolutions([search_for(pending)])
+
+    assert [transfer.id for transfer in found] == [5]
+    scans = [q for (q,) in cluster.sent("get_account_transfers") if q.account_id != NOSTRO]
+    assert [q.timestamp_min for q in scans] == [11, 20 + PAGE_EVENTS, 20 + 2 * PAGE_EVENTS]
+
+
+def test_a_search_of_a_busy_account_ends_and_says_so(a_ledger: LedgerMaker) -> None:
+    cluster = ScriptedTigerBeetle()
+    pending, stranger = a_pending(1, at=10), a_pending(99, at=11)
+    cluster.transfers = [
+        post_of(stranger, 1000 + i, at=20 + i) for i in range(PAGES_MAX * PAGE_EVENTS + 1)
+    ]
+
+    with capture_logs() as logs:
+        (found,) = a_ledger(cluster).find_resolutions([search_for(pending)])
+
+    assert found == ()
+    scans = [q for (q,) in cluster.sent("get_account_transfers") if q.account_id != NOSTRO]
+    assert len(scans) == PAGES_MAX
+    assert [line["event"] for line in logs] == ["ledger_search_cut_short"]
+
+
+def test_each_search_has_the_whole_deadline_and_a_silent_ledger_ends_them_all(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    cluster.script(Hang())
+    ledger = a_ledger(cluster, deadline_s=SHORT_S)
+
+    with pytest.raises(LedgerUnavailableError):
+        ledger.find_resolutions([search_for(a_pending(i, at=10)) for i in (1, 2, 3)])
+
+    assert len(cluster.requests) == 1
