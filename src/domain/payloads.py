@@ -48,10 +48,9 @@ def parse_fee_splits(payload_json: str | None, *, amount_satang: int) -> tuple[F
     if not isinstance(splits, list):
         raise InvalidPayloadError(f"feeSplits is {_kind_of(splits)}, not an array")
     parsed = tuple(_parse_split(split, f"feeSplits[{i}]") for i, split in enumerate(splits))
-    total_satang = sum(split.amount_satang for split in parsed)
-    if total_satang > amount_satang:
+    if sum(split.amount_satang for split in parsed) > amount_satang:
         raise InvalidPayloadError(
-            f"feeSplits add up to {total_satang} satang, more than the intent's {amount_satang}"
+            f"feeSplits add up to more than the intent's {amount_satang} satang"
         )
     return parsed
 

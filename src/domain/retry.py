@@ -20,8 +20,12 @@ class Backoff:
     max_ms: int = 300_000
 
     def delay_ms(self, failures: int, jitter: Jitter) -> int:
-        """Return how long to wait after *failures* earlier failures of the same thing."""
-        return jitter(min(self.max_ms, self.first_ms << min(failures, _DOUBLINGS_MAX)))
+        """Return how long to wait after *failures* earlier failures of the same thing.
+
+        A count below zero, which a person may have written, is as good as none.
+        """
+        doublings = min(max(failures, 0), _DOUBLINGS_MAX)
+        return jitter(min(self.max_ms, self.first_ms << doublings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

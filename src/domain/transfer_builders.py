@@ -4,9 +4,6 @@ Ledger, code and accounts of a post or void stay 0: they are inherited, and a wr
 would be refused before the pending transfer's state is even looked at.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from domain.fees import Fee
 from domain.intents import Action, IntentId
 from domain.transfer_ids import fee_id, resolution_id
@@ -45,17 +42,4 @@ def build_fee_transfer(
         user_data_128=intent_id.int,
         ledger=fee.ledger,
         code=fee.transfer_code,
-    )
-
-
-def close_chain(members: Sequence[Transfer]) -> tuple[Transfer, ...]:
-    """Link *members* into one chain: ``LINKED`` on all but the last.
-
-    A chain whose last member keeps ``LINKED`` is open and would merge with whatever
-    follows it in the request, so the flags are set anew for the members at hand.
-    """
-    *linked, last = members
-    return (
-        *(replace(member, flags=member.flags | TransferFlags.LINKED) for member in linked),
-        last,
     )

@@ -15,9 +15,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from application.ports.ledger import Ledger
+from domain.chains import close_chain
 from domain.intents import IntentId
 from domain.ledger_requests import ChainRefused, ResolutionSearch
-from domain.transfer_builders import close_chain
 from domain.transfer_status import TransferStatus
 from domain.transfers import (
     AMOUNT_MAX,

@@ -11,13 +11,14 @@ from typing import Final, TypeVar
 
 from adapters.memory.ledger_account_status import AccountStatus
 from adapters.memory.ledger_accounts import ACCOUNT_RULES
-from adapters.memory.ledger_ranges import is_unsigned, misfits
+from adapters.memory.ledger_ranges import misfits
 from adapters.memory.ledger_request import execute
 from adapters.memory.ledger_state import LedgerState
 from adapters.memory.ledger_transfers import TRANSFER_RULES
+from domain.chains import chain_fault, is_unsigned
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfer_status import AnyStatus
-from domain.transfers import Account, AccountId, Transfer, TransferFlags, TransferId
+from domain.transfers import Account, AccountId, Transfer, TransferId
 
 REQUEST_EVENTS_MAX: Final = 8189
 """Events that one request of a production server takes."""
@@ -163,24 +164,12 @@ class InMemoryLedger:
                 raise ValueError(f"out of range: {', '.join(names)}")
 
     def _refusal_of(self, chain: tuple[Transfer, ...]) -> str | None:
-        if not chain:
-            return "an empty chain"
         if len(chain) > self._request_events_max:
             return (
                 f"a chain of {len(chain)} transfers,"
                 f" a request takes {self._request_events_max} at most"
             )
-        for member in chain:
-            if names := misfits(member):
-                return f"out of range: {', '.join(names)}"
-            if member.flags & TransferFlags.IMPORTED:
-                return "an import: it would decide for every chain of its request"
-        linked = [bool(member.flags & TransferFlags.LINKED) for member in chain]
-        if linked.pop():
-            return "an open chain: the last member is linked"
-        if not all(linked):
-            return "a torn chain: a member before the last is not linked"
-        return None
+        return chain_fault(chain)
 
     def _pack(
         self, positions: Sequence[int], chains: Sequence[tuple[Transfer, ...]]

@@ -4,6 +4,7 @@ Only the primary message of a server's error is passed on: its DETAIL quotes who
 with them the names of customers.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -35,18 +36,11 @@ _REMEDIES: Final = {
 # libpq does not hand out the SQLSTATE of a failed connection attempt, only the server's words.
 # A server that speaks another language than English is taken for one that is away; its words
 # are in the message all the same.
-_CONNECT_MISCONFIGURATIONS: Final = (
-    "authentication failed",
-    "no password supplied",
-    "no pg_hba.conf entry",
-    "pg_hba.conf rejects connection",
-    'database "',
-    'role "',
-    "permission denied for database",
-    "unrecognized configuration parameter",
-    "does not support SSL",
-    "certificate verify failed",
-    "root certificate file",
+_CONNECT_MISCONFIGURATION: Final = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|pg_hba\.conf rejects"
+    r"|(role|database) \".*\" does not exist|is not permitted to log in"
+    r"|permission denied for database|unrecognized configuration parameter"
+    r"|does not support SSL|certificate verify failed|root certificate file"
 )
 _CONNECT_REMEDY: Final = "check DATABASE_URL"
 
@@ -74,7 +68,7 @@ def translated_write_errors() -> Iterator[None]:
 def connect_error(error: psycopg.Error) -> OutboxError:
     """Translate the error of an attempt to connect."""
     text = str(error)
-    if any(words in text for words in _CONNECT_MISCONFIGURATIONS):
+    if _CONNECT_MISCONFIGURATION.search(text):
         return MisconfiguredError(f"{text}: {_CONNECT_REMEDY}")
     return _known(error) or DatabaseUnavailableError(text)
 

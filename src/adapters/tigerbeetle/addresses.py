@@ -8,7 +8,7 @@ import ipaddress
 import socket
 from collections.abc import Callable, Sequence
 
-from application.errors import LedgerUnavailableError, MisconfiguredError
+from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
 
 PORT_DEFAULT = 3001
 """TigerBeetle's own default, for an address without a port."""
@@ -32,7 +32,7 @@ def resolve_addresses(addresses: str, *, look_up: HostLookup = host_addresses) -
     A name with several addresses gives the first, IPv4 before IPv6.
 
     Raises:
-        MisconfiguredError: an entry is not an address at all.
+        LedgerMisconfiguredError: an entry is not an address at all.
         LedgerUnavailableError: a name does not resolve now.
     """
     return ",".join(_resolve(entry.strip(), look_up) for entry in addresses.split(","))
@@ -97,5 +97,7 @@ def _look_up(host: str, port: int, entry: str, look_up: HostLookup) -> str:
     return f"[{best}]:{port}" if best.version == 6 else f"{best}:{port}"
 
 
-def _malformed(entry: str) -> MisconfiguredError:
-    return MisconfiguredError(f"TIGERBEETLE_ADDRESSES: {entry!r} is no address; give {_FORMS}")
+def _malformed(entry: str) -> LedgerMisconfiguredError:
+    return LedgerMisconfiguredError(
+        f"TIGERBEETLE_ADDRESSES: {entry!r} is no address; give {_FORMS}"
+    )

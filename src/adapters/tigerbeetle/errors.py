@@ -11,7 +11,7 @@ from tigerbeetle import (
 )
 from tigerbeetle.client import InitError  # the package does not export it
 
-from application.errors import LedgerUnavailableError, MisconfiguredError, OutboxError
+from application.errors import LedgerMisconfiguredError, LedgerUnavailableError, OutboxError
 
 _WITHOUT_RESOURCES = {
     InitStatus.OUT_OF_MEMORY,
@@ -40,12 +40,12 @@ def translated(error: Exception) -> OutboxError:
         case ClientClosedError():
             return LedgerUnavailableError("outcome unknown: the client was closed")
         case ClientReleaseTooLowError():
-            return MisconfiguredError(
+            return LedgerMisconfiguredError(
                 f"{_client_release()} is older than the cluster accepts: "
                 "install the release of the cluster"
             )
         case ClientReleaseTooHighError():
-            return MisconfiguredError(
+            return LedgerMisconfiguredError(
                 f"{_client_release()} is newer than the cluster: "
                 "upgrade the cluster, or install the release of the cluster"
             )
@@ -62,7 +62,7 @@ def _init_error(error: InitError) -> OutboxError:
     name = status.name if isinstance(status, InitStatus) else str(status)
     if status in _WITHOUT_RESOURCES:
         return LedgerUnavailableError(f"the TigerBeetle client cannot start: {name}")
-    return MisconfiguredError(
+    return LedgerMisconfiguredError(
         f"the TigerBeetle client refuses TIGERBEETLE_ADDRESSES: {name}; "
         "give host:port of each replica, separated by commas"
     )

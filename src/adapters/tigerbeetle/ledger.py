@@ -14,7 +14,6 @@ from adapters.tigerbeetle.client_holder import ClientHolder
 from adapters.tigerbeetle.conversion import (
     from_client,
     is_u128,
-    refusal_of,
     status_from_client,
     to_client,
 )
@@ -22,7 +21,8 @@ from adapters.tigerbeetle.errors import NoAnswerError, translated
 from adapters.tigerbeetle.official_client import official_client
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
-from application.errors import MisconfiguredError
+from application.errors import LedgerMisconfiguredError
+from domain.chains import chain_fault
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfers import Transfer, TransferId
 
@@ -63,14 +63,13 @@ class TigerBeetleLedger:
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See ``Ledger.create_chains``."""
-        refusals = [refusal_of(chain) for chain in chains]
-        sendable = [c for c, refusal in zip(chains, refusals, strict=True) if refusal is None]
+        faults = [chain_fault(chain) for chain in chains]
+        sendable = [chain for chain, fault in zip(chains, faults, strict=True) if fault is None]
         answers = iter(self._create_all(sendable))
-        return [next(answers) if refusal is None else refusal for refusal in refusals]
+        return [next(answers) if fault is None else ChainRefused(fault) for fault in faults]
 
     def lookup(self, ids: Sequence[TransferId]) -> Mapping[TransferId, Transfer]:
         """See ``Ledger.lookup``."""
-        # The client would cut an id of more than 128 bits, and find another transfer.
         rest = list(dict.fromkeys(filter(is_u128, ids)))
         found: dict[TransferId, Transfer] = {}
         deadline = _Deadline(self._deadline_s)
@@ -147,7 +146,7 @@ class TigerBeetleLedger:
 
         Raises:
             TooMuchDataError: nothing was sent.
-            LedgerUnavailableError, MisconfiguredError: all else.
+            LedgerUnavailableError, LedgerMisconfiguredError: all else.
         """
         try:
             return self._clients.call(request, timeout_s=deadline.left_s())
@@ -161,7 +160,7 @@ class TigerBeetleLedger:
 
     def _make_client(self) -> Client:
         if not is_u128(self._cluster_id):
-            raise MisconfiguredError("TIGERBEETLE_CLUSTER_ID must be an integer of 128 bits")
+            raise LedgerMisconfiguredError("TIGERBEETLE_CLUSTER_ID must be an integer of 128 bits")
         return self._client_factory(self._cluster_id, resolve_addresses(self._addresses))
 
     def _lower(self, limit: RequestLimit, requests: str, events: int) -> None:

@@ -18,7 +18,7 @@ class Ledger(Protocol):
     Every method raises:
         LedgerUnavailableError: no answer within the deadline; the outcome is *unknown*.
             Send the same transfers again, later.
-        MisconfiguredError: the client's release or the cluster does not fit.
+        LedgerMisconfiguredError: the client's release or the cluster does not fit.
     """
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
@@ -28,8 +28,8 @@ class Ledger(Protocol):
         of *chains* is kept, so a later chain sees the effects of an earlier one.
 
         Returns for each chain the status of each member, or ``ChainRefused`` for a chain
-        that cannot be sent at all (open, empty, longer than a request, a value out of
-        range): nothing of that chain was sent, the others were.
+        that cannot be sent at all (``domain.chains.chain_fault``, or longer than a request):
+        nothing of that chain was sent, the others were.
         """
         ...
 

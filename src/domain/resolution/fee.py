@@ -54,8 +54,8 @@ def fee_beside(
 ) -> Transfer | None:
     """Return the fee that was charged along with *posts* by somebody else (DESIGN §7).
 
-    It carries the intent's id, or stands at the next timestamp after a post: timestamps
-    within one request are consecutive, and two requests are never that close.
+    It carries the intent's id, or credits the fee's account at the next timestamp after a
+    post: timestamps within one request are consecutive, and two requests are never that close.
     """
     just_after = {post.timestamp_ns + 1 for post in posts}
     for transfer in related:
@@ -63,7 +63,12 @@ def fee_beside(
             continue
         if transfer.user_data_128 == order.intent_id.int:
             return transfer
-        if transfer.user_data_128 == 0 and transfer.timestamp_ns in just_after:
+        if (
+            order.fee is not None
+            and transfer.credit_account_id == order.fee.credit_account_id
+            and transfer.user_data_128 == 0
+            and transfer.timestamp_ns in just_after
+        ):
             return transfer
     return None
 

@@ -4,6 +4,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
 
+from domain.chains import close_chain
 from domain.ledger_requests import (
     Answer,
     Ask,
@@ -16,7 +17,7 @@ from domain.ledger_requests import (
     ResolutionSearch,
 )
 from domain.resolution.order import Order
-from domain.transfer_builders import build_resolving_transfer, close_chain
+from domain.transfer_builders import build_resolving_transfer
 from domain.transfer_ids import fee_id
 from domain.transfers import Transfer, TransferId
 from domain.verdicts import RetryLater, RetryReason

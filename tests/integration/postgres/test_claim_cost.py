@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from adapters.postgres.claiming import lock_due, read_held
@@ -10,7 +11,6 @@ from adapters.postgres.pool import build_pool, transaction
 from domain.conclusions import Conclusion
 from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
 from tests.helpers.postgres_server import PostgresServer
-from tests.integration.postgres.postgres_bench import PostgresBench
 
 pytestmark = pytest.mark.integration
 
@@ -18,43 +18,54 @@ FINISHED, BACKED_OFF, DUE, LIMIT = 200_000, 20_000, 5_000, 100
 
 ADD_INTENTS = (
     "INSERT INTO pm.intent (id, status, operation_type, amount_satang)"
-    " SELECT md5(number::text)::uuid, %s, 'QR', 100 FROM generate_series(%s::int, %s) AS number"
+    " SELECT lpad(to_hex(number), 32, '0')::uuid, %s, 'QR', 100 FROM generate_series(%s::int, %s) AS number"
 )
 ADD_EVENTS = (
     "INSERT INTO pm.outbox_event (intent_id, action, status, retry_count, created_at)"
-    " SELECT md5(number::text)::uuid, 'post_pending', %s, %s,"
+    " SELECT lpad(to_hex(number), 32, '0')::uuid, 'post_pending', %s, %s,"
     " timestamptz '2026-01-01' + number * interval '1 ms'"
     " FROM generate_series(%s::int, %s) AS number"
 )
 
 
-@pytest.fixture(scope="module", params=["statistics of a quiet hour", "fresh statistics"])
-def big_url(
-    request: pytest.FixtureRequest, postgres_server: PostgresServer, migrated_template: str
-) -> Iterator[str]:
-    """Much that is finished, then many that wait for their next attempt, then due ones."""
+@pytest.fixture(scope="module")
+def quiet_hour(postgres_server: PostgresServer, migrated_template: str) -> Iterator[str]:
+    """A database with much that is finished, many that wait, and due ones behind them.
+
+    Its statistics are from before there was anything to do.
+    """
     name = postgres_server.create_database(template=migrated_template)
-    url = postgres_server.url(name)
-    with build_pool(url, size_max=1) as pool:
-        bench = PostgresBench(url, pool)
-    # An index on the status, as the payment manager may well have, must not lead astray.
-    bench.execute("CREATE INDEX ON pm.intent (status)")
-    bench.execute(ADD_INTENTS, "SETTLED", 1, FINISHED)
-    bench.execute(ADD_EVENTS, "processed", 0, 1, FINISHED)
-    bench.execute("ANALYZE")
     backed_off = (FINISHED + 1, FINISHED + BACKED_OFF)
     due = (FINISHED + BACKED_OFF + 1, FINISHED + BACKED_OFF + DUE)
-    bench.execute(ADD_INTENTS, "AUTHORIZED", backed_off[0], due[1])
-    bench.execute(ADD_EVENTS, "pending", 3, *backed_off)
-    bench.execute(ADD_EVENTS, "pending", 0, *due)
-    bench.execute(
-        "INSERT INTO pm.outbox_retry (event_id, intent_id, attempts, reason, last_error,"
-        " next_attempt_at, first_failed_at, updated_at)"
-        " SELECT id, intent_id, 3, 'ledger_refused', '', now() + interval '1 day', now(), now()"
-        " FROM pm.outbox_event WHERE retry_count = 3"
-    )
+    with psycopg.connect(postgres_server.url(name), autocommit=True) as connection:
+        # An index on the status, as the payment manager may well have, must not lead astray.
+        connection.execute("CREATE INDEX ON pm.intent (status)")
+        connection.execute(ADD_INTENTS, ["SETTLED", 1, FINISHED])
+        connection.execute(ADD_EVENTS, ["processed", 0, 1, FINISHED])
+        connection.execute("ANALYZE")
+        connection.execute(ADD_INTENTS, ["AUTHORIZED", backed_off[0], due[1]])
+        connection.execute(ADD_EVENTS, ["pending", 3, *backed_off])
+        connection.execute(ADD_EVENTS, ["pending", 0, *due])
+        connection.execute(
+            "INSERT INTO pm.outbox_retry (event_id, intent_id, attempts, reason, last_error,"
+            " next_attempt_at, first_failed_at, updated_at)"
+            " SELECT id, intent_id, 3, 'ledger_refused', '', now() + interval '1 day', now(), now()"
+            " FROM pm.outbox_event WHERE retry_count = 3"
+        )
+    yield name
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture(params=["statistics of a quiet hour", "fresh statistics"])
+def big_url(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, quiet_hour: str
+) -> Iterator[str]:
+    """A copy of the big database."""
+    name = postgres_server.create_database(template=quiet_hour)
+    url = postgres_server.url(name)
     if request.param == "fresh statistics":
-        bench.execute("ANALYZE")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("ANALYZE")
     yield url
     postgres_server.drop_database(name)
 
@@ -69,7 +80,6 @@ def test_a_batch_reads_each_waiting_event_once_and_never_scans_a_table(big_url: 
             "SELECT relname, seq_scan, idx_tup_fetch FROM pg_stat_xact_user_tables"
             " WHERE relname IN ('outbox_event', 'intent', 'outbox_retry')"
         ).fetchall()
-        connection.rollback()
 
     assert {name: scans for name, scans, _ in reads} == {
         "outbox_event": 0,
@@ -96,7 +106,6 @@ def test_writing_a_batch_finds_its_rows_by_their_ids(big_url: str) -> None:
         batch.write(conclusions)
 
         assert _rows_read(batch) - before < 8 * LIMIT
-        connection.rollback()
 
 
 def _rows_read(batch: PostgresClaimedBatch) -> int:

@@ -2,14 +2,15 @@
 
 import threading
 from collections import Counter
-from itertools import pairwise
 from uuid import uuid4
 
 import pytest
 
 from adapters.postgres.claiming import Held, read_held
+from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool, build_pool, transaction
-from domain.intents import EventId, Intent, IntentId
+from domain.conclusions import Conclusion
+from domain.intents import ClaimedEvent, EventId, Intent, IntentId
 from tests.contracts.payments import a_retry, a_settle, an_acknowledge, an_intent
 from tests.integration.postgres.postgres_bench import PostgresBench
 
@@ -76,65 +77,70 @@ class TestFreshRead:
         assert read(pool, events=[left, orphan], intents=[]) == [orphan]
 
 
+class Lanes:
+    """Threads that empty an outbox, and what they saw of it."""
+
+    def __init__(self, bench: PostgresBench, outbox: PostgresOutboxRepository) -> None:
+        self.bench = bench
+        self.outbox = outbox
+        self.seen: list[EventId] = []
+
+    def run(self) -> None:
+        """Empty the outbox with several threads; return when all are done."""
+        threads = [threading.Thread(target=self._run_one) for _ in range(LANES)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(JOIN_TIMEOUT_S)
+
+    def _run_one(self) -> None:
+        while self.bench.execute(
+            "SELECT FROM pm.outbox_event WHERE status = 'pending' AND retry_count = 0 LIMIT 1"
+        ):
+            with self.outbox.claim(limit=7) as batch:
+                # Noted while the events are held, so that the list has the order of holding.
+                self.seen.extend(claimed.event.id for claimed in batch.events)
+                batch.write([self._conclude(claimed) for claimed in batch.events])
+
+    def _conclude(self, claimed: ClaimedEvent) -> Conclusion:
+        if claimed.event.action == "void_pending":
+            return a_retry(claimed, delay_ms=3_600_000)
+        if claimed.intent is not None and claimed.intent.status == "AUTHORIZED":
+            return a_settle(claimed)
+        return an_acknowledge(claimed)
+
+
 def test_lanes_side_by_side_neither_overlap_nor_overtake(
     bench: PostgresBench, database_url: str
 ) -> None:
-    events: dict[IntentId, list[EventId]] = {}
-    with build_pool(database_url, size_max=LANES) as pool, pool.connection() as connection:
-        # 500 events of 200 intents: some have one, some have four.
-        rows = connection.execute(
-            "WITH intents AS ("
-            " INSERT INTO pm.intent (id, status, operation_type, amount_satang)"
-            " SELECT gen_random_uuid(), 'AUTHORIZED', 'QR', 100 FROM generate_series(1, 200)"
-            " RETURNING id),"
-            " numbered AS (SELECT id, row_number() OVER () AS number FROM intents)"
-            " INSERT INTO pm.outbox_event (intent_id, action, created_at)"
-            " SELECT id, 'post_pending', timestamptz '2026-01-01' + round * interval '1 s'"
-            " FROM numbered, generate_series(1, 1 + number::integer % 4) AS round"
-            " ORDER BY round, number RETURNING intent_id, id"
-        ).fetchall()
-    for intent_id, event_id in rows:
-        events.setdefault(intent_id, []).append(event_id)
-    seen: list[EventId] = []
-    tried: list[EventId] = []
-
-    def lane() -> None:
-        while True:
-            with bench.outbox.claim(limit=7) as batch:
-                conclusions = []
-                for claimed in batch.events:
-                    # Appended while the event is held, so the list has the order of holding.
-                    seen.append(claimed.event.id)
-                    is_last = claimed.event.id == events[claimed.event.intent_id][-1]
-                    if is_last and claimed.event.id % 3 == 0:
-                        tried.append(claimed.event.id)
-                        conclusions.append(a_retry(claimed, delay_ms=3_600_000))
-                    elif claimed.intent is not None and claimed.intent.status == "AUTHORIZED":
-                        conclusions.append(a_settle(claimed))
-                    else:
-                        conclusions.append(an_acknowledge(claimed))
-                batch.write(conclusions)
-            if not batch.events and not bench.execute(
-                "SELECT FROM pm.outbox_event WHERE status = 'pending' AND retry_count = 0 LIMIT 1"
-            ):
-                return
-
-    threads = [threading.Thread(target=lane) for _ in range(LANES)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(JOIN_TIMEOUT_S)
-
-    assert len(rows) == 500
-    assert Counter(seen) == Counter(event_id for _, event_id in rows)
-    assert set(tried) == {
-        event_id for (event_id,) in bench.execute("SELECT event_id FROM pm.outbox_retry")
-    }
-    position = {event_id: n for n, event_id in enumerate(seen)}
-    for of_one_intent in events.values():
-        assert all(position[one] < position[next_] for one, next_ in pairwise(of_one_intent))
-    ((settled, lines),) = bench.execute(
-        "SELECT count(*) FILTER (WHERE status = 'SETTLED'),"
-        " (SELECT count(*) FROM pm.tx_history WHERE line_no = 0) FROM pm.intent"
+    # 500 events of 200 intents, which have one to four each; the fourth is to back off.
+    events = bench.execute(
+        "WITH intents AS ("
+        " INSERT INTO pm.intent (id, status, operation_type, amount_satang)"
+        " SELECT gen_random_uuid(), 'AUTHORIZED', 'QR', 100 FROM generate_series(1, 200)"
+        " RETURNING id),"
+        " numbered AS (SELECT id, row_number() OVER () AS number FROM intents)"
+        " INSERT INTO pm.outbox_event (intent_id, action, created_at)"
+        " SELECT id, CASE round WHEN 4 THEN 'void_pending' ELSE 'post_pending' END,"
+        " timestamptz '2026-01-01' + round * interval '1 s'"
+        " FROM numbered, generate_series(1, 1 + number::integer %% 4) AS round"
+        " ORDER BY round, number RETURNING intent_id, id"
     )
-    assert settled == lines
+    with build_pool(database_url, size_max=LANES) as pool:
+        lanes = Lanes(bench, PostgresOutboxRepository(pool))
+        lanes.run()
+
+    assert len(events) == 500
+    assert Counter(lanes.seen) == Counter(event_id for _, event_id in events)
+    position = {event_id: n for n, event_id in enumerate(lanes.seen)}
+    of_one_intent: dict[IntentId, list[EventId]] = {}
+    for intent_id, event_id in events:
+        of_one_intent.setdefault(intent_id, []).append(event_id)
+    for ids in of_one_intent.values():
+        assert ids == sorted(ids, key=position.__getitem__)
+    ((settled, principals, backed_off),) = bench.execute(
+        "SELECT (SELECT count(*) FROM pm.intent WHERE status = 'SETTLED'),"
+        " (SELECT count(*) FROM pm.tx_history WHERE line_no = 0),"
+        " (SELECT count(*) FROM pm.outbox_event WHERE status = 'pending' AND retry_count = 1)"
+    )
+    assert (settled, principals, backed_off) == (200, 200, 50)

@@ -14,9 +14,11 @@ PASSWORD = "hunter2"
 
 
 def claim_once(url: str) -> None:
-    with build_pool(url, size_max=1, connect_timeout_s=1) as pool:
-        with PostgresBench(url, pool).outbox.claim(limit=1):
-            pass
+    with (
+        build_pool(url, size_max=1, connect_timeout_s=1) as pool,
+        PostgresBench(url, pool).outbox.claim(limit=1),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""The server hangs, fails, loses an answer, goes away and comes back: nothing is lost or counted."""
+"""The server hangs, fails, loses an answer, goes away, comes back: nothing is lost or counted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapters.postgres.pool import Pool, build_pool
-from application.errors import DatabaseUnavailableError
-from domain.intents import EventId
+from adapters.postgres.pool import build_pool
+from application.errors import DatabaseUnavailableError, MisconfiguredError
+from domain.conclusions import Conclusion
+from domain.intents import ClaimedEvent, EventId
 from tests.contracts.database_bench import EventState
 from tests.contracts.payments import a_retry, a_settle, an_intent
 from tests.helpers.postgres_server import PostgresServer
@@ -47,29 +48,29 @@ def kill_sessions(bench: PostgresBench) -> None:
 
 
 class TestKilledSession:
-    """The session ends at each point of a batch."""
+    """The session ends at each point of a batch; the pool has but one, so that a leak shows."""
+
+    @pytest.fixture
+    def bench(self, database_url: str) -> Iterator[PostgresBench]:
+        with build_pool(database_url, size_max=1) as pool:
+            yield PostgresBench(database_url, pool)
 
     @pytest.fixture
     def event_id(self, bench: PostgresBench) -> EventId:
         return add_payment(bench)
 
-    def assert_untouched(self, bench: PostgresBench, pool: Pool, event_id: EventId) -> None:
+    def assert_untouched(self, bench: PostgresBench, event_id: EventId) -> None:
         assert bench.event(event_id) == EventState(status="pending")
         assert settle_all(bench) == 1
         assert len(bench.jobs()) == 1
-        assert pool.get_stats()["pool_size"] == 1
 
-    def test_while_idle_nobody_notices(
-        self, bench: PostgresBench, pool: Pool, event_id: EventId
-    ) -> None:
+    def test_while_idle_nobody_notices(self, bench: PostgresBench, event_id: EventId) -> None:
         assert is_back(bench)
         kill_sessions(bench)
 
-        self.assert_untouched(bench, pool, event_id)
+        self.assert_untouched(bench, event_id)
 
-    def test_between_claim_and_write(
-        self, bench: PostgresBench, pool: Pool, event_id: EventId
-    ) -> None:
+    def test_between_claim_and_write(self, bench: PostgresBench, event_id: EventId) -> None:
         def run() -> None:
             with bench.outbox.claim(limit=10) as batch:
                 kill_sessions(bench)
@@ -77,10 +78,10 @@ class TestKilledSession:
 
         with pytest.raises(DatabaseUnavailableError):
             run()
-        self.assert_untouched(bench, pool, event_id)
+        self.assert_untouched(bench, event_id)
 
     def test_between_claim_and_a_look_at_the_accounts(
-        self, bench: PostgresBench, pool: Pool, event_id: EventId
+        self, bench: PostgresBench, event_id: EventId
     ) -> None:
         def run() -> None:
             with bench.outbox.claim(limit=10) as batch:
@@ -89,27 +90,26 @@ class TestKilledSession:
 
         with pytest.raises(DatabaseUnavailableError):
             run()
-        self.assert_untouched(bench, pool, event_id)
+        self.assert_untouched(bench, event_id)
 
     @pytest.mark.parametrize("conclude", [a_settle, a_retry])
     def test_between_write_and_commit(
         self,
         bench: PostgresBench,
-        pool: Pool,
         event_id: EventId,
-        conclude: Callable[..., object],
+        conclude: Callable[[ClaimedEvent], Conclusion],
     ) -> None:
         def run() -> None:
             with bench.outbox.claim(limit=10) as batch:
-                batch.write([conclude(batch.events[0])])  # type: ignore[list-item]
+                batch.write([conclude(batch.events[0])])
                 kill_sessions(bench)
 
         with pytest.raises(DatabaseUnavailableError):
             run()
-        self.assert_untouched(bench, pool, event_id)
+        self.assert_untouched(bench, event_id)
 
     def test_the_error_of_the_block_is_the_one_that_is_raised(
-        self, bench: PostgresBench, pool: Pool, event_id: EventId
+        self, bench: PostgresBench, event_id: EventId
     ) -> None:
         def run() -> None:
             with bench.outbox.claim(limit=10):
@@ -118,7 +118,7 @@ class TestKilledSession:
 
         with pytest.raises(KeyError):
             run()
-        self.assert_untouched(bench, pool, event_id)
+        self.assert_untouched(bench, event_id)
 
 
 class TestNetwork:
@@ -290,14 +290,12 @@ class TestPool:
         self, bench: PostgresBench
     ) -> None:
         event_id = add_payment(bench)
+        bench.execute("DROP TABLE pm.tb_account_map")
 
         def run() -> None:
             with bench.outbox.claim(limit=1) as batch:
                 batch.write([a_settle(batch.events[0])])
-                with pytest.raises(DatabaseUnavailableError):
-                    batch.fee_accounts(["a\0b"])
-                bench.execute("DROP TABLE pm.tb_account_map")
-                with pytest.raises(Exception, match="42P01"):
+                with pytest.raises(MisconfiguredError):
                     batch.fee_accounts(["revenue.THB"])
 
         with pytest.raises(DatabaseUnavailableError, match="had failed"):

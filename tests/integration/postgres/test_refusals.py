@@ -1,5 +1,6 @@
 """Which error of the server's counts against nothing, stops the worker, or is a row's own."""
 
+import psycopg
 import pytest
 
 from adapters.postgres.pool import Pool, build_pool
@@ -26,6 +27,12 @@ def event_id(bench: PostgresBench) -> EventId:
 def settle_all(bench: PostgresBench, *, to_name: str | None = None) -> None:
     with bench.outbox.claim(limit=10) as batch:
         batch.write([a_settle(claimed, to_name=to_name) for claimed in batch.events])
+
+
+def set_for_database(bench: PostgresBench, setting: str) -> None:
+    """Change a default of the database; sessions that begin later have it."""
+    ((name,),) = bench.execute("SELECT quote_ident(current_database())")
+    bench.execute(f"ALTER DATABASE {name} SET {setting}")
 
 
 def raise_on_update(bench: PostgresBench, code: str, *, deferred: bool = False) -> None:
@@ -92,13 +99,7 @@ def test_a_refusal_does_not_quote_the_row(bench: PostgresBench, event_id: EventI
 
 
 def test_a_standby_is_an_outage(bench: PostgresBench, event_id: EventId) -> None:
-    bench.execute("ALTER DATABASE CURRENT SET default_transaction_read_only = on") if False else (
-        bench.execute(
-            "DO $$ BEGIN EXECUTE format("
-            "'ALTER DATABASE %%I SET default_transaction_read_only = on', current_database());"
-            " END $$"
-        )
-    )
+    set_for_database(bench, "default_transaction_read_only = on")
 
     with pytest.raises(DatabaseUnavailableError, match="25006"):
         settle_all(bench)
@@ -127,9 +128,8 @@ def test_missing_rights_are_named(
     bench.execute("DROP ROLE IF EXISTS reader")
     bench.execute("CREATE ROLE reader LOGIN")
     url = database_url.replace("postgres@", "reader@")
-    with build_pool(url, size_max=1) as pool:
-        with pytest.raises(MisconfiguredError, match="grant"):
-            settle_all(PostgresBench(database_url, pool))
+    with build_pool(url, size_max=1) as pool, pytest.raises(MisconfiguredError, match="grant"):
+        settle_all(PostgresBench(database_url, pool))
     bench.execute("DROP ROLE reader")
 
 
@@ -138,11 +138,10 @@ def test_a_lock_on_the_whole_table_is_not_waited_for(
 ) -> None:
     # What the connection string says wins over our own settings.
     url = f"{database_url}?options=-c%20lock_timeout%3D50ms"
-    with build_pool(url, size_max=1) as pool, build_pool(database_url, size_max=1) as others:
-        with others.connection() as connection:
-            connection.execute("LOCK TABLE pm.intent IN ACCESS EXCLUSIVE MODE")
-            with pytest.raises(DatabaseUnavailableError, match="55P03"):
-                settle_all(PostgresBench(database_url, pool))
+    with build_pool(url, size_max=1) as pool, psycopg.connect(database_url) as somebody:
+        somebody.execute("LOCK TABLE pm.intent IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(DatabaseUnavailableError, match="55P03"):
+            settle_all(PostgresBench(database_url, pool))
 
 
 def test_a_column_that_changes_its_type_does_not_stop_running_connections(
@@ -162,10 +161,7 @@ def test_a_column_that_changes_its_type_does_not_stop_running_connections(
 def test_a_database_of_repeatable_read_is_claimed_from_all_the_same(
     bench: PostgresBench, database_url: str, event_id: EventId
 ) -> None:
-    bench.execute(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET default_transaction_isolation"
-        " = ''repeatable read''', current_database()); END $$"
-    )
+    set_for_database(bench, "default_transaction_isolation = 'repeatable read'")
 
     with build_pool(database_url, size_max=1) as pool, pool.connection() as connection:
         row = connection.execute("SHOW transaction_isolation").fetchone()

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import LedgerUnavailableError
-from domain.transfer_builders import close_chain
+from domain.chains import close_chain
 from domain.transfer_status import TransferStatus
 from domain.transfers import Transfer, TransferId
 from tests.contracts.ledger import LEDGER, post_of

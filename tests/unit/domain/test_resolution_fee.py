@@ -325,7 +325,6 @@ def test_a_search_says_whose_fee_is_looked_for() -> None:
     assert search.fee_credit_account_id == NOSTRO
 
 
-@pytest.mark.xfail(reason="fee_beside trusts the search for the credited account")
 @pytest.mark.parametrize("fee", [DUE_FEE, None], ids=["of another account", "account unknown"])
 def test_what_a_search_holds_beyond_the_question_is_not_taken_for_the_fee(fee: Fee | None) -> None:
     # The port allows more than was asked for: the caller judges.

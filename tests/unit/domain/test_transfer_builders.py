@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
+from domain.chains import close_chain
 from domain.fees import Fee
 from domain.intents import Action, IntentId
 from domain.transfer_builders import (
     build_fee_transfer,
     build_resolving_transfer,
-    close_chain,
     resolving_flag,
 )
 from domain.transfer_ids import fee_id, resolution_id

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from adapters.memory.ledger import InMemoryLedger
+from domain.chains import close_chain
 from domain.ledger_requests import ChainRefused
-from domain.transfer_builders import close_chain
 from domain.transfer_status import TransferStatus
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
 from tests.unit.memory.ledger_scene import Scene

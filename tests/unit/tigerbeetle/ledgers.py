@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from adapters.tigerbeetle.client import ClientFactory
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
-from domain.transfer_builders import close_chain
+from domain.chains import close_chain
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
 from tests.helpers.scripted_tigerbeetle import ScriptedTigerBeetle
 

@@ -1,0 +1,192 @@
+"""What operators are told: one line a change of state, and the two probes."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from entrypoints.health import Health, HealthServer, Part
+
+
+@pytest.fixture
+def health() -> Health:
+    return Health()
+
+
+@pytest.fixture
+def server(health: Health) -> Iterator[HealthServer]:
+    server = HealthServer(health, host="127.0.0.1", port=0)
+    server.start()
+    yield server
+    server.stop()
+
+
+def get(server: HealthServer, path: str) -> tuple[int, dict[str, Any]]:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        assert response.headers["Content-Type"] == "application/json"
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def test_a_part_is_down_until_it_was_reached(health: Health) -> None:
+    assert set(health.faults()) == set(Part)
+    assert not health.is_ready()
+
+    health.up(Part.LEDGER)
+
+    assert health.is_up(Part.LEDGER)
+    assert not health.is_up(Part.DATABASE)
+    assert set(health.faults()) == set(Part) - {Part.LEDGER}
+
+
+def test_settling_needs_database_and_ledger_and_no_redis(health: Health) -> None:
+    health.up(Part.DATABASE)
+    assert not health.is_ready()
+    health.up(Part.LEDGER)
+    assert health.is_ready()
+
+    health.down(Part.STATUS, "away")
+    health.down(Part.NOTIFICATIONS, "away")
+    assert health.is_ready()
+
+    health.down(Part.DATABASE, "away")
+    assert not health.is_ready()
+    health.up(Part.DATABASE)
+    health.down(Part.LEDGER, "away")
+    assert not health.is_ready()
+
+
+def test_a_change_of_state_is_one_line(health: Health) -> None:
+    with capture_logs() as logs:
+        for _ in range(3):
+            health.up(Part.LEDGER)
+        health.down(Part.LEDGER, "no answer")
+        health.down(Part.LEDGER, "no answer")
+        health.down(Part.LEDGER, "still no answer")
+        health.up(Part.LEDGER)
+
+    assert logs == [
+        {"event": "outbox: part is up", "part": "ledger", "log_level": "info"},
+        {
+            "event": "outbox: part is down",
+            "part": "ledger",
+            "fault": "no answer",
+            "log_level": "error",
+        },
+        {"event": "outbox: part is up", "part": "ledger", "log_level": "info"},
+    ]
+    assert health.faults().get(Part.LEDGER) is None
+
+
+def test_a_part_that_is_away_from_the_start_is_one_line(health: Health) -> None:
+    with capture_logs() as logs:
+        health.down(Part.LEDGER, "no answer")
+        health.down(Part.LEDGER, "no answer")
+
+    assert [line["event"] for line in logs] == ["outbox: part is down"]
+
+
+def test_the_newest_fault_is_shown(health: Health) -> None:
+    health.down(Part.LEDGER, "no answer")
+    health.down(Part.LEDGER, "refused")
+
+    assert health.faults()[Part.LEDGER] == "refused"
+
+
+def test_lanes_that_see_the_same_outage_make_one_line(health: Health) -> None:
+    health.up(Part.LEDGER)
+    barrier = threading.Barrier(8)
+
+    def lane() -> None:
+        barrier.wait(10)
+        health.down(Part.LEDGER, "no answer")
+
+    with capture_logs() as logs:
+        lanes = [threading.Thread(target=lane) for _ in range(8)]
+        for thread in lanes:
+            thread.start()
+        for thread in lanes:
+            thread.join(10)
+
+    assert len(logs) == 1
+
+
+def test_the_process_is_alive_whatever_is_down(server: HealthServer) -> None:
+    assert get(server, "/livez") == (200, {"alive": True})
+
+
+def test_readiness_names_what_is_wrong(health: Health, server: HealthServer) -> None:
+    health.up(Part.DATABASE)
+    health.up(Part.STATUS)
+    health.up(Part.NOTIFICATIONS)
+    health.down(Part.LEDGER, "no answer within 10 s")
+
+    assert get(server, "/readyz") == (
+        503,
+        {"ready": False, "faults": {"ledger": "no answer within 10 s"}},
+    )
+
+    health.up(Part.LEDGER)
+    assert get(server, "/readyz") == (200, {"ready": True, "faults": {}})
+    assert get(server, "/readyz?verbose=1")[0] == 200
+
+
+def test_a_redis_that_is_down_is_shown_and_does_not_make_it_unready(
+    health: Health, server: HealthServer
+) -> None:
+    health.up(Part.DATABASE)
+    health.up(Part.LEDGER)
+    health.up(Part.NOTIFICATIONS)
+    health.down(Part.STATUS, "away")
+
+    assert get(server, "/readyz") == (200, {"ready": True, "faults": {"status": "away"}})
+
+
+@pytest.mark.parametrize("path", ["/", "/livez/", "/metricz", "/../livez"])
+def test_another_path_is_not_found(server: HealthServer, path: str) -> None:
+    assert get(server, path)[0] == 404
+
+
+def test_a_probe_says_nothing_on_the_log(
+    server: HealthServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    get(server, "/livez")
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_port_that_is_taken_is_an_error_at_the_start(
+    health: Health, server: HealthServer
+) -> None:
+    second = HealthServer(health, host="127.0.0.1", port=server.port)
+
+    with pytest.raises(OSError, match="in use"):
+        second.start()
+
+    second.stop()
+    assert get(server, "/livez")[0] == 200
+
+
+def test_a_server_that_was_stopped_listens_no_more(health: Health) -> None:
+    server = HealthServer(health, host="127.0.0.1", port=0)
+    server.start()
+    port = server.port
+
+    server.stop()
+    server.stop()
+
+    with pytest.raises(ConnectionRefusedError):
+        HTTPConnection("127.0.0.1", port, timeout=10).request("GET", "/livez")
+
+
+def test_a_server_that_was_not_started_has_no_port(health: Health) -> None:
+    with pytest.raises(RuntimeError, match="not started"):
+        _ = HealthServer(health, host="127.0.0.1", port=0).port

@@ -1,0 +1,279 @@
+"""A loop goes on at once, waits or slows down, and outlives whatever its step raises."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from structlog.testing import capture_logs
+
+from application.errors import (
+    DatabaseMisconfiguredError,
+    DatabaseUnavailableError,
+    LedgerMisconfiguredError,
+    LedgerUnavailableError,
+    OutboxError,
+    RedisUnavailableError,
+)
+from domain.retry import Backoff
+from entrypoints.health import Health, Part
+from entrypoints.loops import Loop, Pace
+
+WAIT_S = 10.0
+NEVER_MS = 3_600_000
+"""A pause that no test waits for: a loop that goes on has not made it."""
+
+
+@dataclass(slots=True)
+class Script:
+    """A step that does one thing of a list after the other, then is idle for ever.
+
+    ``True`` and ``False`` are returned, an exception is raised, a function is called.
+    """
+
+    script: list[bool | Exception | Callable[[], bool]]
+    steps: int = 0
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self) -> bool:
+        self.steps += 1
+        if not self.script:
+            self.over.set()
+            return False
+        item = self.script.pop(0)
+        if isinstance(item, Exception):
+            raise item
+        return item if isinstance(item, bool) else item()
+
+    def wait_until_over(self) -> None:
+        assert self.over.wait(WAIT_S)
+
+
+class Pauses:
+    """A jitter that notes the bound it is given, and never waits."""
+
+    def __init__(self) -> None:
+        self.bounds_ms: list[int] = []
+
+    def __call__(self, bound_ms: int) -> int:
+        self.bounds_ms.append(bound_ms)
+        return 0
+
+
+@pytest.fixture
+def health() -> Health:
+    health = Health()
+    for part in Part:
+        health.up(part)
+    return health
+
+
+@pytest.fixture
+def start(health: Health) -> Iterator[Callable[..., Loop]]:
+    loops: list[Loop] = []
+
+    def start(
+        step: Callable[[], bool],
+        *,
+        tick_ms: int = NEVER_MS,
+        jitter: Callable[[int], int] = lambda _: 0,
+    ) -> Loop:
+        pace = Pace(tick_ms=tick_ms, backoff=Backoff(first_ms=100, max_ms=1_000), jitter=jitter)
+        loop = Loop("test", step, pace=pace, health=health, redis_part=Part.STATUS)
+        loops.append(loop)
+        loop.start()
+        return loop
+
+    yield start
+    for loop in loops:
+        loop.stop()
+        loop.join(WAIT_S)
+        assert not loop.is_alive()
+
+
+def test_a_loop_goes_on_at_once_while_there_is_work(start: Callable[..., Loop]) -> None:
+    step = Script([True] * 100)
+
+    start(step)
+
+    step.wait_until_over()
+    assert step.steps == 101
+
+
+def test_a_loop_without_work_looks_again_at_the_next_tick(start: Callable[..., Loop]) -> None:
+    step = Script([False, False, False])
+
+    start(step, tick_ms=1)
+
+    step.wait_until_over()
+
+
+def test_waking_ends_the_wait_for_the_next_tick(start: Callable[..., Loop]) -> None:
+    idle = threading.Event()
+    step = Script([lambda: idle.set() or False])
+    loop = start(step)
+    assert idle.wait(WAIT_S)
+
+    loop.wake()
+
+    step.wait_until_over()
+
+
+def test_waking_during_a_step_is_not_lost(start: Callable[..., Loop]) -> None:
+    looked, woken = threading.Event(), threading.Event()
+
+    def sees_no_work_and_is_woken() -> bool:
+        looked.set()
+        assert woken.wait(WAIT_S)
+        return False
+
+    step = Script([sees_no_work_and_is_woken])
+    loop = start(step)
+    assert looked.wait(WAIT_S)
+
+    loop.wake()
+    woken.set()
+
+    step.wait_until_over()
+
+
+def test_stopping_ends_the_wait_for_the_next_tick(start: Callable[..., Loop]) -> None:
+    step = Script([])
+    loop = start(step)
+    step.wait_until_over()
+
+    loop.stop()
+    loop.join(WAIT_S)
+
+    assert not loop.is_alive()
+    assert step.steps == 1
+
+
+def test_stopping_lets_the_step_in_flight_finish_and_begins_no_other(
+    start: Callable[..., Loop],
+) -> None:
+    begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
+
+    def in_flight() -> bool:
+        begun.set()
+        assert go_on.wait(WAIT_S)
+        finished.set()
+        return True
+
+    step = Script([in_flight])
+    loop = start(step)
+    assert begun.wait(WAIT_S)
+
+    loop.stop()
+    go_on.set()
+    loop.join(WAIT_S)
+
+    assert finished.is_set()
+    assert step.steps == 1
+
+
+def test_a_loop_that_was_stopped_before_its_start_does_nothing(health: Health) -> None:
+    step = Script([])
+    pace = Pace(tick_ms=1, backoff=Backoff(), jitter=lambda _: 0)
+    loop = Loop("test", step, pace=pace, health=health, redis_part=Part.STATUS)
+
+    loop.stop()
+    loop.start()
+    loop.join(WAIT_S)
+
+    assert not loop.is_alive()
+    assert step.steps == 0
+
+
+def test_a_loop_does_not_keep_the_process_alive(health: Health) -> None:
+    pace = Pace(tick_ms=1, backoff=Backoff(), jitter=lambda _: 0)
+
+    assert Loop("test", Script([]), pace=pace, health=health, redis_part=Part.STATUS).daemon
+
+
+@pytest.mark.parametrize(
+    ("error", "part"),
+    [
+        (LedgerUnavailableError("no answer"), Part.LEDGER),
+        (LedgerMisconfiguredError("no answer"), Part.LEDGER),
+        (DatabaseUnavailableError("no answer"), Part.DATABASE),
+        (DatabaseMisconfiguredError("no answer"), Part.DATABASE),
+        (RedisUnavailableError("no answer"), Part.STATUS),
+        (OutboxError("no answer"), Part.STATUS),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_of_a_port_turns_its_part_red_and_the_loop_goes_on(
+    start: Callable[..., Loop], health: Health, error: OutboxError, part: Part
+) -> None:
+    step = Script([error])
+
+    start(step)
+
+    step.wait_until_over()
+    assert health.faults() == {part: "no answer"}
+
+
+def test_an_unforeseen_error_is_logged_with_its_traceback_and_the_loop_goes_on(
+    start: Callable[..., Loop], health: Health
+) -> None:
+    step = Script([ZeroDivisionError("by zero")])
+
+    with capture_logs() as logs:
+        start(step)
+        step.wait_until_over()
+
+    assert [(line["event"], line["loop"], line["exc_info"]) for line in logs] == [
+        ("outbox: unforeseen error", "test", True)
+    ]
+    assert health.faults() == {}
+
+
+def test_the_pause_doubles_while_it_fails_and_begins_anew_after_a_success(
+    start: Callable[..., Loop],
+) -> None:
+    pauses = Pauses()
+    away = LedgerUnavailableError("away")
+    step = Script([*[away] * 6, True, away, away])
+
+    start(step, jitter=pauses)
+
+    step.wait_until_over()
+    assert pauses.bounds_ms == [100, 200, 400, 800, 1_000, 1_000, 100, 200]
+
+
+def test_stopping_ends_the_pause_after_a_failure(start: Callable[..., Loop]) -> None:
+    paused = threading.Event()
+
+    def long_pause(_: int) -> int:
+        paused.set()
+        return NEVER_MS
+
+    loop = start(Script([LedgerUnavailableError("away")]), jitter=long_pause)
+    assert paused.wait(WAIT_S)
+
+    loop.stop()
+    loop.join(WAIT_S)
+
+    assert not loop.is_alive()
+
+
+def test_waking_does_not_end_the_pause_after_a_failure(start: Callable[..., Loop]) -> None:
+    # Work that arrives while a part is away must not make a hot loop of it.
+    paused = threading.Event()
+    pause_ms = 100
+
+    def pause(_: int) -> int:
+        paused.set()
+        return pause_ms
+
+    step = Script([LedgerUnavailableError("away")])
+    begin_s = time.monotonic()
+    loop = start(step, jitter=pause)
+    assert paused.wait(WAIT_S)
+
+    loop.wake()
+
+    step.wait_until_over()
+    assert time.monotonic() - begin_s >= pause_ms / 1_000
