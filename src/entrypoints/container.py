@@ -6,6 +6,7 @@ lazily and closed; ``running`` opens and closes, in a fixed order.
 """
 
 import contextlib
+import math
 import random
 from collections.abc import Iterator
 from typing import Final
@@ -20,6 +21,7 @@ from adapters.redis.connection import build_client
 from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from application.errors import MisconfiguredError
 from application.ports.ledger import Ledger
 from application.ports.notification_queue import NotificationQueue
 from application.ports.notifier import Notifier
@@ -47,8 +49,13 @@ def _jitter() -> Jitter:
 
 
 def _pool(settings: Settings) -> Pool:
-    # Each lane and the delivery loop hold one connection at a time.
-    return build_pool(settings.database_url.get_secret_value(), size_max=settings.lanes + 1)
+    return build_pool(
+        settings.database_url.get_secret_value(),
+        # Each lane and the delivery loop hold one connection at a time.
+        size_max=settings.lanes + 1,
+        # libpq counts in whole seconds.
+        connect_timeout_s=math.ceil(settings.connect_timeout_ms / 1_000),
+    )
 
 
 def _ledger(settings: Settings) -> TigerBeetleLedger:
@@ -256,6 +263,9 @@ def running(container: Container) -> Iterator[Container]:
     """Open what has to be opened; close it on the way out, even after a failed start.
 
     Opening reaches nothing: Postgres, Redis and TigerBeetle may all be away at the start.
+
+    Raises:
+        MisconfiguredError: the health server's address cannot be listened on.
     """
     with contextlib.ExitStack() as stack:
         pool = container.pool()
@@ -264,6 +274,16 @@ def running(container: Container) -> Iterator[Container]:
         stack.callback(container.ledger().close)
         if container.settings().health_port:
             health_server = container.health_server()
-            health_server.start()
+            _start(health_server, container.settings())
             stack.callback(health_server.stop)
         yield container
+
+
+def _start(health_server: HealthServer, settings: Settings) -> None:
+    try:
+        health_server.start()
+    except OSError as error:
+        raise MisconfiguredError(
+            f"OUTBOX_HEALTH_PORT: cannot listen on {settings.health_host}:{settings.health_port}"
+            f" ({error.strerror}); choose a free port, or 0 to do without /livez and /readyz"
+        ) from error

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Final
 
@@ -30,6 +31,7 @@ log = structlog.get_logger(__name__)
 PROBE_IDS: Final = (TransferId(1),)
 """Looked up to see whether the ledger answers; whether it exists does not matter."""
 _CLOSING_S: Final = 2.0
+_SIGNAL_DELAY_MAX_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,9 @@ class Worker:
         self._flush = flush
         self._abandon = abandon
         self._grace_s = grace_s
-        self._stopping = threading.Event()
+        self._is_stopping = False
+        # Not an Event, whose lock the main thread may hold at the moment when the signal comes.
+        self._stops: SimpleQueue[None] = SimpleQueue()
 
     def run(self) -> None:
         """Work until SIGTERM, SIGINT or ``stop``; returns when nothing is in flight any more.
@@ -118,17 +122,24 @@ class Worker:
         for loop in (*self._helpers, *self._lanes):
             loop.start()
         log.info("outbox: worker started", lanes=len(self._lanes))
-        self._stopping.wait()
+        self._wait_for_stop()
         self._shut_down()
 
     def stop(self) -> None:
         """Begin an orderly stop; may be called from any thread, and more than once."""
-        self._stopping.set()
+        self._is_stopping = True
+        self._stops.put(None)
 
     def _on_signal(self, signal_number: int, _: FrameType | None) -> None:
-        if self._stopping.is_set():
+        if self._is_stopping:
             os._exit(128 + signal_number)
         self.stop()
+
+    def _wait_for_stop(self) -> None:
+        while True:
+            # A signal that comes just before a wait does not end it, hence the time-out.
+            with contextlib.suppress(Empty):
+                return self._stops.get(timeout=_SIGNAL_DELAY_MAX_S)
 
     def _shut_down(self) -> None:
         """Finish what is in flight within the grace period, then let go of the rest."""
@@ -141,9 +152,15 @@ class Worker:
             log.warning("outbox: grace period is over; unfinished batches are rolled back")
             self._abandon()
             _joined(loops, time.monotonic() + _CLOSING_S)
+        # On a thread that can be left behind: Redis may hang for longer than anybody waits.
+        flushing = threading.Thread(target=self._flush_queue, name="flush", daemon=True)
+        flushing.start()
+        flushing.join(_CLOSING_S)
+        log.info("outbox: worker stopped")
+
+    def _flush_queue(self) -> None:
         with contextlib.suppress(OutageError):
             self._flush()
-        log.info("outbox: worker stopped")
 
 
 def _joined(loops: Sequence[Loop], deadline: float) -> bool:

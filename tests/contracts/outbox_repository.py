@@ -545,6 +545,7 @@ class WriteContract:
         [
             pytest.param({"to_name": "x" * 300}, id="a name that is too long"),
             pytest.param({"to_name": "a\0b"}, id="NUL in a text"),
+            pytest.param({"to_name": "\ud800"}, id="half a character"),
             pytest.param({"settlement_date": "2026-02-30"}, id="no such date"),
             pytest.param({"settlement_date": "soon"}, id="no date at all"),
             pytest.param(

@@ -161,9 +161,13 @@ def _refuse_unfit(settle: Settle) -> None:
 
 
 def _refuse_texts(*texts: str | None) -> None:
-    for text in texts:
-        if text is not None and "\0" in text:
+    for text in filter(None, texts):
+        if "\0" in text:
             raise RowsRefusedError("text must not contain NUL")
+        try:
+            text.encode()
+        except UnicodeError as error:
+            raise RowsRefusedError(str(error)) from error
 
 
 def _refuse_json(text: str) -> None:

@@ -12,8 +12,8 @@ from typing import Final
 import psycopg
 
 from application.errors import (
+    DatabaseMisconfiguredError,
     DatabaseUnavailableError,
-    MisconfiguredError,
     OutboxError,
     RowsRefusedError,
 )
@@ -69,7 +69,7 @@ def connect_error(error: psycopg.Error) -> OutboxError:
     """Translate the error of an attempt to connect."""
     text = str(error)
     if _CONNECT_MISCONFIGURATION.search(text):
-        return MisconfiguredError(f"{text}: {_CONNECT_REMEDY}")
+        return DatabaseMisconfiguredError(f"{text}: {_CONNECT_REMEDY}")
     return _known(error) or DatabaseUnavailableError(text)
 
 
@@ -84,7 +84,7 @@ def _known(error: psycopg.Error) -> OutboxError | None:
         return DatabaseUnavailableError(_text(error))
     if not _MISCONFIGURATIONS.isdisjoint((code, code[:2])):
         remedy = _REMEDIES.get(code) or _REMEDIES.get(code[:2])
-        return MisconfiguredError(f"{_text(error)}: {remedy}" if remedy else _text(error))
+        return DatabaseMisconfiguredError(f"{_text(error)}: {remedy}" if remedy else _text(error))
     return None
 
 

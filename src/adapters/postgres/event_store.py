@@ -11,7 +11,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from adapters.postgres.errors import translated_write_errors
-from application.errors import MisconfiguredError
+from application.errors import DatabaseMisconfiguredError
 from application.ports.event_store import LockedIntent, StoredEvent
 from domain.intents import Action, EventId, IntentId
 
@@ -30,14 +30,16 @@ class PostgresEventStore:
         """See ``EventStore.lock_intent``.
 
         Raises:
-            MisconfiguredError: also when no transaction is open, for then nothing is locked.
+            DatabaseMisconfiguredError: also when no transaction is open; nothing is locked then.
         """
         rows = self._run(
             "SELECT id, status, amount_satang FROM pm.intent WHERE id = %(id)s FOR UPDATE",
             {"id": intent_id},
         )
         if self._connection.info.transaction_status != TransactionStatus.INTRANS:
-            raise MisconfiguredError("the connection is in autocommit mode: begin a transaction")
+            raise DatabaseMisconfiguredError(
+                "the connection is in autocommit mode: begin a transaction"
+            )
         if not rows:
             return None
         ((found_id, status, amount_satang),) = rows

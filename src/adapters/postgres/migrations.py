@@ -1,51 +1,38 @@
-"""Bring a database up to date: plain SQL files, applied in the order of their names.
+"""Bring a database up to date: plain SQL files, applied by yoyo in the order of their names.
 
-Each file and its entry in the log are one transaction, under a lock that falls with it, so
-that a migrator which dies leaves nothing behind, neither half a file nor a lock, and several
-at once take turns. It works through a pooler in transaction mode, too.
+All of it is one transaction under a lock that falls with it. So a migrator that dies leaves
+nothing behind, neither half of a file nor a lock; several at once take turns; and it works
+through a pooler in transaction mode, too.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psycopg
+from yoyo import internalmigrations, read_migrations
+from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
+from yoyo.connections import parse_uri
 
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import connect_error, translated_errors
 from adapters.postgres.pool import worker_conninfo
-from application.errors import MisconfiguredError
+from adapters.postgres.schema import (
+    PAYMENT_MANAGER_COLUMNS,
+    exists,
+    missing_columns,
+    missing_tables,
+)
+from application.errors import DatabaseMisconfiguredError
 
 _LOCK_KEY: Final = 0x706D_6F75_7462_6F78
 _LOCK_TIMEOUT_S: Final = 60
+_LOG_TABLE: Final = "outbox_migration"
 
-# What makes a database the payment manager's, when our log does not know these files.
-_PAYMENT_MANAGER_FILES: Final = ("0000_init", "0001_payment_manager")
-_PAYMENT_MANAGER_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "pm.outbox_event": (
-        "id", "intent_id", "action", "status", "payload", "retry_count", "created_at",
-        "processed_at",
-    ),
-    "pm.intent": (
-        "id", "status", "operation_type", "amount_satang", "currency", "user_id",
-        "issued_by_user_id", "metadata", "tb_transfer_ids", "to_name", "settlement_date",
-        "failure_reason", "updated_at",
-    ),
-    "pm.psp_tx_map": (
-        "intent_id", "psp", "receiver_display_name", "psp_fee_satang", "settlement_date",
-        "last_error",
-    ),
-    "pm.tx_history": (
-        "intent_id", "line_no", "kind", "fee_kind", "account", "amount_satang", "currency",
-        "created_at",
-    ),
-    "pm.intent_event": (
-        "intent_id", "status_from", "status_to", "reason", "payload", "created_at",
-    ),
-    "pm.tb_account_map": ("code", "tb_account_id", "ledger"),
-}  # fmt: skip
+PAYMENT_MANAGER_FILES: Final = ("0000_init", "0001_payment_manager")
+"""What makes the payment manager's tables on a database that it has not made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,111 +47,94 @@ class MigrationReport:
 
 
 def apply_migrations(dsn: str) -> MigrationReport:
-    """Apply the migrations that the database lacks; nothing happens when it lacks none.
+    """Apply the migrations that the database lacks, all or none of them.
 
-    The payment manager's tables are never altered.
+    The payment manager's tables are never altered. Nothing happens when nothing is lacking.
 
     Raises:
-        MisconfiguredError: the database is the payment manager's and lacks tables or columns
-            that the worker needs; all of them are named. Or: no rights, wrong *dsn*.
-        DatabaseUnavailableError: files that were applied before it went away stay applied.
+        DatabaseMisconfiguredError: the database is the payment manager's and lacks tables or
+            columns that the worker needs; all of them are named. Or: no rights, wrong *dsn*.
+        DatabaseUnavailableError: whether the migrations were applied is unknown.
     """
-    recognised: tuple[str, ...] = ()
-    applied: list[str] = []
-    with _connection(dsn) as connection:
-        with _locked(connection):
-            _make_log(connection)
-            recognised = _recognise_payment_manager(connection)
-        for path in _files():
-            with _locked(connection):
-                if not _is_logged(connection, path.stem):
-                    connection.execute(path.read_bytes())
-                    _log(connection, path.stem)
-                    applied.append(path.stem)
-    return MigrationReport(applied=tuple(applied), recognised=recognised)
+    with _exclusive_transaction(dsn) as connection:
+        # The log is in schema pm: there the worker needs rights in any case.
+        if connection.execute("SELECT to_regnamespace('pm')").fetchone() == (None,):
+            connection.execute("CREATE SCHEMA pm")
+        connection.execute("SET LOCAL search_path = pm")
+        is_first_time = not exists(connection, f"pm.{_LOG_TABLE}")
+        backend = _Backend(connection)
+        migrations = read_migrations(str(migrations_folder()))
+        recognised: list[Any] = []
+        if is_first_time and _is_payment_managers(connection):
+            recognised = [one for one in migrations if one.id in PAYMENT_MANAGER_FILES]
+            backend.mark_migrations(recognised)
+        lacking = backend.to_apply(migrations)
+        backend.apply_migrations(lacking)
+    return MigrationReport(
+        applied=tuple(one.id for one in lacking), recognised=tuple(one.id for one in recognised)
+    )
+
+
+def migrations_folder() -> Path:
+    """Return where the files are: in an installed package, or at the top of a checkout."""
+    here = Path(__file__).resolve()
+    installed = here.with_suffix("")
+    return installed if installed.is_dir() else here.parents[3] / "migrations"
+
+
+def _is_payment_managers(connection: BoundedConnection) -> bool:
+    tables = missing_tables(connection)
+    if len(tables) == len(PAYMENT_MANAGER_COLUMNS):
+        return False
+    missing = [f"table {table}" for table in tables]
+    missing += [f"column {column}" for column in missing_columns(connection)]
+    if missing:
+        raise DatabaseMisconfiguredError(
+            "the payment manager's database lacks what the worker needs: " + ", ".join(missing)
+        )
+    return True
 
 
 @contextmanager
-def _connection(dsn: str) -> Iterator[BoundedConnection]:
+def _exclusive_transaction(dsn: str) -> Iterator[BoundedConnection]:
     try:
         connection = BoundedConnection.connect(worker_conninfo(dsn), autocommit=True)
     except psycopg.Error as error:
         raise connect_error(error) from error
     connection.answer_timeout_s = 2 * _LOCK_TIMEOUT_S
-    with translated_errors(), connection:
-        yield connection
-
-
-@contextmanager
-def _locked(connection: BoundedConnection) -> Iterator[None]:
-    with connection.transaction():
+    with translated_errors(), connection, connection.transaction():
         connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'")
         connection.execute("SET LOCAL statement_timeout = 0")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
-        yield
+        yield connection
 
 
-def _make_log(connection: BoundedConnection) -> None:
-    # Looked up first: "IF NOT EXISTS" asks for the right to create even when it does.
-    if _lacks(connection, "to_regnamespace", "pm"):
-        connection.execute("CREATE SCHEMA pm")
-    # In schema pm, for that is where the worker needs rights in any case.
-    if _lacks(connection, "to_regclass", "pm.outbox_migration"):
-        connection.execute(
-            "CREATE TABLE pm.outbox_migration"
-            " (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
-        )
+class _Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]  # yoyo has no types
+    """yoyo within a transaction that is open already.
 
+    By itself yoyo runs a file and notes it in two transactions, so that dying in between
+    makes the next run fail, and its lock is a row that outlives a migrator.
+    """
 
-def _recognise_payment_manager(connection: BoundedConnection) -> tuple[str, ...]:
-    if _is_logged(connection, _PAYMENT_MANAGER_FILES[0]):
-        return ()
-    missing_tables = [
-        table for table in _PAYMENT_MANAGER_COLUMNS if _lacks(connection, "to_regclass", table)
-    ]
-    if len(missing_tables) == len(_PAYMENT_MANAGER_COLUMNS):
-        return ()
-    missing = [f"table {table}" for table in missing_tables] + [
-        f"column {table}.{column}"
-        for table, columns in _PAYMENT_MANAGER_COLUMNS.items()
-        if table not in missing_tables
-        for column in columns
-        if column not in _columns(connection, table)
-    ]
-    if missing:
-        raise MisconfiguredError(
-            "the payment manager's database lacks what the worker needs: " + ", ".join(missing)
-        )
-    for name in _PAYMENT_MANAGER_FILES:
-        _log(connection, name)
-    return _PAYMENT_MANAGER_FILES
+    migration_table = _LOG_TABLE
+    version_table = f"{_LOG_TABLE}_version"
+    log_table = f"{_LOG_TABLE}_log"
+    # Whatever yoyo begins from here on is a savepoint.
+    _in_transaction = True
 
+    def __init__(self, connection: BoundedConnection) -> None:
+        self._given = connection
+        super().__init__(parse_uri("postgresql+psycopg:///"), self.migration_table)
 
-def _lacks(connection: BoundedConnection, function: str, name: str) -> bool:
-    return connection.execute(f"SELECT {function}(%s)", [name]).fetchone() == (None,)
+    def connect(self, dburi: object) -> BoundedConnection:  # noqa: ARG002
+        return self._given
 
+    def copy(self) -> AbstractContextManager["_Backend"]:
+        return nullcontext(self)
 
-def _columns(connection: BoundedConnection, table: str) -> set[str]:
-    rows = connection.execute(
-        "SELECT attname FROM pg_attribute"
-        " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
-        [table],
-    )
-    return {name for (name,) in rows}
+    def ensure_internal_schema_updated(self) -> None:
+        if internalmigrations.needs_upgrading(self):
+            internalmigrations.upgrade(self)
 
-
-def _is_logged(connection: BoundedConnection, name: str) -> bool:
-    row = connection.execute("SELECT 1 FROM pm.outbox_migration WHERE name = %s", [name]).fetchone()
-    return row is not None
-
-
-def _log(connection: BoundedConnection, name: str) -> None:
-    connection.execute("INSERT INTO pm.outbox_migration (name) VALUES (%s)", [name])
-
-
-def _files() -> list[Path]:
-    """The migration files: inside an installed package, or at the top of a source checkout."""
-    here = Path(__file__).resolve()
-    installed = here.with_suffix("")
-    folder = installed if installed.is_dir() else here.parents[3] / "migrations"
-    return sorted(folder.glob("*.sql"))
+    def log_migration(self, migration: object, operation: str) -> None:
+        """Note nothing more than that it is applied: yoyo would ask the DNS who we are."""

@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from adapters.postgres.connection import ANSWER_TIMEOUT_S, BoundedConnection
 from adapters.postgres.errors import connect_error, translated_errors
-from application.errors import DatabaseUnavailableError, MisconfiguredError, OutboxError
+from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError, OutboxError
 
 Pool = ConnectionPool[BoundedConnection]
 
@@ -57,7 +57,7 @@ def build_pool(
     mode and the payment manager's ALTER TABLE also ask for it.
 
     Raises:
-        MisconfiguredError: *dsn* is not a connection string of libpq's.
+        DatabaseMisconfiguredError: *dsn* is not a connection string of libpq's.
     """
 
     def configure(connection: BoundedConnection) -> None:
@@ -91,7 +91,7 @@ def transaction(pool: Pool) -> Iterator[BoundedConnection]:
 
     Raises, on entry or on leaving:
         DatabaseUnavailableError: on leaving, the commit may have happened.
-        MisconfiguredError: wrong password, database or rights.
+        DatabaseMisconfiguredError: wrong password, database or rights.
     """
     with translated_errors():
         try:
@@ -117,13 +117,15 @@ def worker_conninfo(dsn: str, *, connect_timeout_s: int = CONNECT_TIMEOUT_S) -> 
     """Return *dsn* with our settings added.
 
     Raises:
-        MisconfiguredError: *dsn* is not a connection string of libpq's.
+        DatabaseMisconfiguredError: *dsn* is not a connection string of libpq's.
     """
     try:
         given = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         # The driver's message quotes the string, and with it the password.
-        raise MisconfiguredError("DATABASE_URL is not a Postgres connection string") from None
+        raise DatabaseMisconfiguredError(
+            "DATABASE_URL is not a Postgres connection string"
+        ) from None
     options = " ".join(
         f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in _SERVER_SETTINGS.items()
     )

@@ -28,7 +28,7 @@ class StoredEvent:
 class EventStore(Protocol):
     """Outbox rows inside the producer's own transaction; it alone commits.
 
-    Every method raises DatabaseUnavailableError or MisconfiguredError like
+    Every method raises DatabaseUnavailableError or DatabaseMisconfiguredError like
     ``OutboxRepository.claim``; the producer's transaction is lost then.
     """
 
@@ -45,5 +45,9 @@ class EventStore(Protocol):
         ...
 
     def insert(self, intent_id: IntentId, action: Action, payload_json: str | None) -> EventId:
-        """Insert a pending event and return its id."""
+        """Insert a pending event and return its id.
+
+        Raises:
+            RowsRefusedError: the database does not take *payload_json*.
+        """
         ...

@@ -31,6 +31,6 @@ class NotificationQueue(Protocol):
 
         Raises, on entry or on leaving:
             DatabaseUnavailableError: deletions may be lost; those jobs come again.
-            MisconfiguredError: wrong password, database, schema or rights.
+            DatabaseMisconfiguredError: wrong password, database, schema or rights.
         """
         ...

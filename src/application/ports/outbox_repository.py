@@ -21,7 +21,7 @@ class ClaimedBatch(Protocol):
         """Return the accounts of those *codes* that ``pm.tb_account_map`` has.
 
         Raises:
-            DatabaseUnavailableError, MisconfiguredError: as ``OutboxRepository.claim``.
+            DatabaseUnavailableError, DatabaseMisconfiguredError: as ``OutboxRepository.claim``.
         """
         ...
 
@@ -37,7 +37,7 @@ class ClaimedBatch(Protocol):
             RowsRefusedError: the values of some row were refused; nothing of this call
                 was kept, what earlier calls wrote is, and the locks stand.
             DatabaseUnavailableError: the block is lost; leave it.
-            MisconfiguredError: likewise.
+            DatabaseMisconfiguredError: likewise.
         """
         ...
 
@@ -61,6 +61,6 @@ class OutboxRepository(Protocol):
         Raises, on entry or on leaving:
             DatabaseUnavailableError: nothing is known to be written. On leaving, the commit
                 may have happened: the next claim will tell.
-            MisconfiguredError: wrong password, database, schema or rights.
+            DatabaseMisconfiguredError: wrong password, database, schema or rights.
         """
         ...

@@ -35,7 +35,8 @@ class EnqueueEvent:
             EnqueueRefusedError: no such intent, the other action was ordered already, or
                 the intent is not authorized.
             InvalidPayloadError: the worker could not read *payload_json*.
-            DatabaseUnavailableError, MisconfiguredError: the transaction is lost.
+            RowsRefusedError: Postgres does not take *payload_json*, for example for a NUL.
+            DatabaseUnavailableError, DatabaseMisconfiguredError: the transaction is lost.
         """
         intent = self.store.lock_intent(intent_id)
         if intent is None:

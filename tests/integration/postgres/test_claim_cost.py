@@ -18,7 +18,8 @@ FINISHED, BACKED_OFF, DUE, LIMIT = 200_000, 20_000, 5_000, 100
 
 ADD_INTENTS = (
     "INSERT INTO pm.intent (id, status, operation_type, amount_satang)"
-    " SELECT lpad(to_hex(number), 32, '0')::uuid, %s, 'QR', 100 FROM generate_series(%s::int, %s) AS number"
+    " SELECT lpad(to_hex(number), 32, '0')::uuid, %s, 'QR', 100"
+    " FROM generate_series(%s::int, %s) AS number"
 )
 ADD_EVENTS = (
     "INSERT INTO pm.outbox_event (intent_id, action, status, retry_count, created_at)"

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
+import psycopg
 import pytest
 
+from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.pool import build_pool
 from application.errors import DatabaseUnavailableError, MisconfiguredError
 from domain.conclusions import Conclusion
@@ -163,6 +165,18 @@ class TestNetwork:
             proxy.blackhole()
             batch.write([a_settle(batch.events[0])])
 
+    def test_a_connection_that_gave_up_waiting_is_closed(
+        self, database_url: str, proxy: TcpProxy
+    ) -> None:
+        with BoundedConnection.connect(proxy.url) as connection:
+            connection.answer_timeout_s = 0.2
+            proxy.blackhole()
+
+            with pytest.raises(psycopg.OperationalError):
+                connection.execute("SELECT 1")
+
+            assert connection.closed
+
     def test_a_black_hole_at_connecting_is_given_up(
         self, database_url: str, proxy: TcpProxy
     ) -> None:
@@ -205,6 +219,9 @@ class TestServer:
             for _ in range(3):  # each longer than the pool goes on connecting by itself
                 with pytest.raises(DatabaseUnavailableError, match="refused"):
                     settle_all(bench)
+
+            # Its own attempts would come at ever longer intervals, for minutes.
+            wait_until(lambda: pool.get_stats()["pool_size"] == 0, what="the pool gave up")
 
             private_postgres.start()
 

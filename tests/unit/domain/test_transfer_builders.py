@@ -4,7 +4,6 @@ from uuid import UUID
 
 import pytest
 
-from domain.chains import close_chain
 from domain.fees import Fee
 from domain.intents import Action, IntentId
 from domain.transfer_builders import (
@@ -75,23 +74,3 @@ def test_a_fee_moves_its_own_amount_and_carries_the_id_of_the_intent(generation:
         code=50,
         flags=TransferFlags.NONE,
     )
-
-
-@pytest.mark.parametrize("length", [1, 2, 3, 10])
-def test_all_members_of_a_chain_but_the_last_are_linked(length: int) -> None:
-    members = [
-        build_resolving_transfer(
-            INTENT_ID, Action.POST_PENDING, TransferId(PENDING_ID + i), generation=0
-        )
-        for i in range(length)
-    ]
-
-    chain = close_chain(members)
-
-    post = TransferFlags.POST_PENDING_TRANSFER
-    assert [member.flags for member in chain] == [
-        *[post | TransferFlags.LINKED] * (length - 1),
-        post,
-    ]
-    assert [member.id for member in chain] == [member.id for member in members]
-    assert [member.pending_id for member in chain] == [member.pending_id for member in members]

@@ -111,7 +111,12 @@ def test_a_loop_without_work_looks_again_at_the_next_tick(start: Callable[..., L
 
 def test_waking_ends_the_wait_for_the_next_tick(start: Callable[..., Loop]) -> None:
     idle = threading.Event()
-    step = Script([lambda: idle.set() or False])
+
+    def sees_no_work() -> bool:
+        idle.set()
+        return False
+
+    step = Script([sees_no_work])
     loop = start(step)
     assert idle.wait(WAIT_S)
 

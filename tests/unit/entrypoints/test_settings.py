@@ -224,10 +224,20 @@ def test_a_command_for_the_database_alone_needs_its_url(monkeypatch: pytest.Monk
 
 def test_a_variable_that_only_looks_like_ours_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unknown_variables() == []
-    for variable in ("OUTBOX_LANES", "OUTBOX_TICK", "OUTBOX_DATABASE_URL", "PM_LANES"):
+    for variable in ("OUTBOX_LANES", "OUTBOX_TICK", "OUTBOX_BATCH_SIZES", "PM_LANES"):
         monkeypatch.setenv(variable, "1")
 
-    assert unknown_variables() == ["OUTBOX_DATABASE_URL", "OUTBOX_TICK"]
+    assert unknown_variables() == ["OUTBOX_BATCH_SIZES", "OUTBOX_TICK"]
+
+
+@pytest.mark.xfail(reason="names are derived without the aliases")
+@pytest.mark.parametrize("variable", REQUIRED)
+def test_our_prefix_before_a_name_of_pms_is_found(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(f"OUTBOX_{variable}", "1")
+
+    assert unknown_variables() == [f"OUTBOX_{variable}"]
 
 
 @pytest.mark.xfail(reason="times have no upper bound, and threads cannot wait that long")
