@@ -4,13 +4,15 @@ Whatever goes wrong with one event ends as the verdict of that event; only what 
 with a part of the system (``OutboxError``) ends the batch.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from application.errors import OutboxError, RowsRefusedError
 from application.ports.ledger import Ledger
-from domain.concluding import Rules, conclude
+from domain.concluding import Rules, conclude, postpone
 from domain.conclusions import Conclusion
 from domain.fees import AccountCode, FeeRule, MappedAccount
 from domain.intents import ClaimedEvent
@@ -18,6 +20,11 @@ from domain.ledger_requests import Answer, Ask, CreateChain, FindResolutions, Lo
 from domain.planning import Task, fee_codes, judge_event, plan
 from domain.resolution import Order, Resolution
 from domain.verdicts import ManualReview, RetryLater, RetryReason, Verdict
+
+T = TypeVar("T")
+
+SEARCHES_MAX: Final = 20
+"""Searches in one call; they are rare, and each takes several requests to the ledger."""
 
 
 @dataclass(slots=True)
@@ -74,8 +81,12 @@ class Attempt:
             return self._unforeseen(f"{type(error).__name__}: {error}", rules)
 
     def conclude_refused(self, refusal: RowsRefusedError, rules: Rules) -> Conclusion:
-        """Return what to write where Postgres refuses what ``conclude`` returned."""
-        return self._unforeseen(f"Postgres refused the row: {refusal}", rules)
+        """Return what to write where the database refuses what ``conclude`` returned."""
+        return self._unforeseen(f"the database refused the row: {refusal}", rules)
+
+    def postpone(self, refusal: RowsRefusedError, rules: Rules) -> Conclusion:
+        """Return what to write where it refuses that, too."""
+        return postpone(self.claimed, f"the database refused the row: {refusal}", rules)
 
     def _unforeseen(self, detail: str, rules: Rules) -> Conclusion:
         verdict = RetryLater(RetryReason.UNFORESEEN, detail, self._generations())
@@ -97,25 +108,34 @@ class Attempt:
             )
 
 
-def resolve(ledger: Ledger, attempts: Sequence[Attempt]) -> None:
-    """Get every ask answered, round by round; each round makes one request a kind.
+def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> None:
+    """Get the asks answered, round by round; each round makes one request a kind.
 
-    Ends, since each resolution bounds its rounds. Raises what *ledger* raises: transfers
-    may have been created by then, and will answer ``EXISTS`` to the next attempt.
+    A claim's locks are held meanwhile, so no new request is begun once *budget_s* is used up;
+    attempts without a verdict are then left as they were. Raises what *ledger* raises:
+    transfers may have been created by then, and will answer ``EXISTS`` to the next attempt.
     """
-    while True:
-        chains = [(a, a.ask) for a in attempts if isinstance(a.ask, CreateChain)]
-        lookups = [(a, a.ask) for a in attempts if isinstance(a.ask, LookUp)]
-        searches = [(a, a.ask) for a in attempts if isinstance(a.ask, FindResolutions)]
-        if not (chains or lookups or searches):
-            return
+    deadline = time.monotonic() + budget_s
+    while asking := [attempt for attempt in attempts if attempt.ask is not None]:
+        chains = [(a, a.ask) for a in asking if isinstance(a.ask, CreateChain)]
+        lookups = [(a, a.ask) for a in asking if isinstance(a.ask, LookUp)]
+        searches = [(a, a.ask) for a in asking if isinstance(a.ask, FindResolutions)]
         if chains:
             _answer(chains, ledger.create_chains([ask.transfers for _, ask in chains]))
         if lookups:
             found = ledger.lookup([id_ for _, ask in lookups for id_ in ask.ids])
             _answer(lookups, [found] * len(lookups))
-        if searches:
-            _answer(searches, ledger.find_resolutions([ask.search for _, ask in searches]))
+        for some in batched(searches, SEARCHES_MAX):
+            if time.monotonic() < deadline:
+                _answer(some, ledger.find_resolutions([ask.search for _, ask in some]))
+        if time.monotonic() >= deadline:
+            return
+
+
+def batched(items: Sequence[T], size_max: int) -> Iterator[Sequence[T]]:
+    """Cut *items* into pieces of *size_max* at most."""
+    for start in range(0, len(items), size_max):
+        yield items[start : start + size_max]
 
 
 def _answer(asked: Sequence[tuple[Attempt, Ask]], answers: Sequence[Answer]) -> None:

@@ -19,11 +19,18 @@ class StatusQueue:
         self._size_max = size_max
         self._changed = threading.Condition()
         self._dropped = 0
+        self._dropped_told = 0
 
     @property
     def dropped(self) -> int:
         """How many messages were dropped since the start."""
         return self._dropped
+
+    def take_dropped(self) -> int:
+        """How many were dropped since this was last asked."""
+        with self._changed:
+            new, self._dropped_told = self._dropped - self._dropped_told, self._dropped
+        return new
 
     def __len__(self) -> int:
         return len(self._messages)

@@ -24,22 +24,24 @@ class Written:
 
 
 def write_all(
-    batch: ClaimedBatch, conclusions: Sequence[Conclusion], substitute: Substitute
+    batch: ClaimedBatch, conclusions: Sequence[Conclusion], substitutes: Sequence[Substitute]
 ) -> Written:
     """Write *conclusions*, halving them as long as some row among them is refused.
 
-    The verdicts stay as they are and the ledger is not asked again. Raises what
-    ``ClaimedBatch.write`` raises, except for refused rows.
+    One that is refused alone is replaced by what the first of *substitutes* makes of it, and
+    by that of the next one if that is refused, too. The verdicts stay as they are and the
+    ledger is not asked again. Raises what ``ClaimedBatch.write`` raises, except for refused
+    rows.
     """
     written = Written()
-    _write(batch, conclusions, substitute, written)
+    _write(batch, conclusions, substitutes, written)
     return written
 
 
 def _write(
     batch: ClaimedBatch,
     conclusions: Sequence[Conclusion],
-    substitute: Substitute,
+    substitutes: Sequence[Substitute],
     written: Written,
 ) -> None:
     if not conclusions:
@@ -47,21 +49,25 @@ def _write(
     try:
         written.messages += batch.write(conclusions)
         written.conclusions += conclusions
-        return
-    except RowsRefusedError as error:
-        refusal = error
-    if len(conclusions) == 1:
-        _write_substitute(batch, substitute(conclusions[0], refusal), written)
-        return
-    middle = len(conclusions) // 2
-    _write(batch, conclusions[:middle], substitute, written)
-    _write(batch, conclusions[middle:], substitute, written)
+    except RowsRefusedError as refusal:
+        if len(conclusions) == 1:
+            _write_instead(batch, conclusions[0], refusal, substitutes, written)
+            return
+        middle = len(conclusions) // 2
+        _write(batch, conclusions[:middle], substitutes, written)
+        _write(batch, conclusions[middle:], substitutes, written)
 
 
-def _write_substitute(batch: ClaimedBatch, conclusion: Conclusion, written: Written) -> None:
-    try:
-        written.messages += batch.write([conclusion])
-        written.conclusions.append(conclusion)
-    except RowsRefusedError:
-        # Not even the refusal can be noted. The event stays pending, as it was.
-        log.exception("outbox: event cannot be written", event_id=conclusion.event_id)
+def _write_instead(
+    batch: ClaimedBatch,
+    refused: Conclusion,
+    refusal: RowsRefusedError,
+    substitutes: Sequence[Substitute],
+    written: Written,
+) -> None:
+    if not substitutes:
+        # Nothing at all can be noted of this event. It stays pending, as it was.
+        log.error("outbox: event cannot be written", event_id=refused.event_id, fault=str(refusal))
+        return
+    substitute, *others = substitutes
+    _write(batch, [substitute(refused, refusal)], others, written)

@@ -23,7 +23,7 @@ class Role(StrEnum):
     RECIPIENT = "recipient"
 
 
-TRANSFERS: Final[frozenset[str]] = frozenset(
+USER_TO_USER: Final[frozenset[str]] = frozenset(
     {OperationType.INTERNAL_P2P, OperationType.SERVICE_TRANSFER, OperationType.ADMIN}
 )
 """Operations from one user to another."""
@@ -51,6 +51,6 @@ def audience_of(
 def _counterparty(intent: Intent, recipient_user_id: UserId | None) -> tuple[UserId | None, Role]:
     if intent.operation_type == OperationType.INVOICE_PAYMENT:
         return intent.issued_by_user_id, Role.MERCHANT
-    if intent.operation_type in TRANSFERS:
+    if intent.operation_type in USER_TO_USER:
         return recipient_user_id, Role.RECIPIENT
     return None, Role.RECIPIENT

@@ -83,6 +83,7 @@ def _settled(claimed: ClaimedEvent, task: Task, done: Done, rules: Rules) -> Set
 
 def _failed(claimed: ClaimedEvent, task: Task) -> Settle:
     intent, psp, status = task.intent, claimed.psp, IntentStatus.FAILED
+    # An empty error tells nobody anything, so it is as good as none.
     failure_reason = (psp.last_error if psp else None) or DEFAULT_FAILURE_REASON
     return Settle(
         event_id=claimed.event.id,
@@ -93,16 +94,17 @@ def _failed(claimed: ClaimedEvent, task: Task) -> Settle:
         failure_reason=failure_reason,
         currency=intent.currency,
         history=(),
-        audit=audit_event(claimed, intent, status, reason=failure_reason),
+        audit=audit_event(
+            claimed, intent, status, reason=task.action, failureReason=sanitise(failure_reason)
+        ),
         jobs=notifications_for(intent, status, trace_hint=claimed.event.payload_json),
     )
 
 
 def _conclude_retry(claimed: ClaimedEvent, verdict: RetryLater, rules: Rules) -> Retry | Review:
     policy, event = rules.retry, claimed.event
-    # retry_count 0 is how the sources re-enqueue by hand: the count starts anew.
-    earlier = claimed.retry.attempts if claimed.retry and event.retry_count else 0
     limit = policy.attempts_limit(verdict.reason)
+    earlier = _attempts_so_far(claimed, verdict.reason)
     attempts = earlier if limit is None else earlier + 1
     if limit is not None and attempts >= limit:
         return _review(
@@ -121,11 +123,40 @@ def _conclude_retry(claimed: ClaimedEvent, verdict: RetryLater, rules: Rules) ->
     )
 
 
+def postpone(claimed: ClaimedEvent, detail: str, rules: Rules) -> Retry:
+    """Return the longest backoff, not counted as an attempt.
+
+    For an event whose other conclusions the database refuses: it must not stay at the head.
+    """
+    retry = claimed.retry
+    return Retry(
+        event_id=claimed.event.id,
+        intent_id=claimed.event.intent_id,
+        reason=RetryReason.UNFORESEEN,
+        last_error=sanitise(detail),
+        delay_ms=rules.retry.backoff.max_ms,
+        attempts=0 if retry is None else retry.attempts,
+        generations=() if retry is None else retry.generations,
+    )
+
+
+def _attempts_so_far(claimed: ClaimedEvent, reason: RetryReason) -> int:
+    """Return how many failures in a row there were for *reason*."""
+    retry = claimed.retry
+    # retry_count 0 is how the sources re-enqueue by hand: the count starts anew.
+    if retry is None or retry.reason != reason or claimed.event.retry_count == 0:
+        return 0
+    return retry.attempts
+
+
 def _conclude_review(claimed: ClaimedEvent, verdict: ManualReview, rules: Rules) -> Retry | Review:
     detail = f"{verdict.reason}: {verdict.detail}"
     if rules.retry.gives_up:
         return _review(claimed, verdict.reason, detail)
-    return _conclude_retry(claimed, RetryLater(RetryReason.NEEDS_REVIEW, detail), rules)
+    generations = claimed.retry.generations if claimed.retry is not None else ()
+    return _conclude_retry(
+        claimed, RetryLater(RetryReason.NEEDS_REVIEW, detail, generations), rules
+    )
 
 
 def _review(claimed: ClaimedEvent, reason: ReviewReason, detail: str) -> Review:

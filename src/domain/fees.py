@@ -34,16 +34,16 @@ class FeeRule:
     transfer_code: int
 
     def codes_for(self, intent: Intent, psp: PspRecord) -> tuple[AccountCode, AccountCode]:
-        """Return the debit and the credit account's code."""
-        return self._code(self.debit_account, intent, psp), self._code(
-            self.credit_account, intent, psp
-        )
+        """Return the debit and the credit account's code for the fee of *intent*."""
+        return self.codes(psp=psp.psp or "", currency=intent.currency)
 
-    @staticmethod
-    def _code(template: str, intent: Intent, psp: PspRecord) -> AccountCode:
-        return template.replace("{psp}", (psp.psp or "").lower()).replace(
-            "{currency}", intent.currency
+    def codes(self, *, psp: str, currency: str) -> tuple[AccountCode, AccountCode]:
+        """Return the debit and the credit account's code for fees of *psp* in *currency*."""
+        debit, credit = (
+            template.replace("{psp}", psp.lower()).replace("{currency}", currency)
+            for template in (self.debit_account, self.credit_account)
         )
+        return debit, credit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

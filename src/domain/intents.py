@@ -79,11 +79,13 @@ class OutboxEvent:
 class RetryState:
     """A row of ``pm.outbox_retry``: what earlier attempts at an event left behind.
 
-    ``attempts`` counts the failures that may end in giving up (``retry_count`` counts
-    all of them). ``generations`` holds how many ids of each chain member, and last of
-    the fee, the ledger has burned: a hint that saves walking through them again.
+    ``attempts`` counts the latest failures in a row for the same ``reason``, of those that
+    may end in giving up (``retry_count`` counts all of them). ``generations`` holds how
+    many ids of each chain member, and last of the fee, the ledger has burned: a hint that
+    saves walking through them again.
     """
 
+    reason: str
     attempts: int
     generations: tuple[int, ...]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from domain.audience import TRANSFERS, OperationType, Role
+from domain.audience import USER_TO_USER, OperationType, Role
 from domain.intents import IntentStatus
 
 
@@ -93,7 +93,7 @@ def _template(
             return phrases.money_received
         case Role.INITIATOR if operation_type == OperationType.INVOICE_PAYMENT:
             return phrases.invoice_paid
-        case Role.INITIATOR if operation_type in TRANSFERS:
+        case Role.INITIATOR if operation_type in USER_TO_USER:
             return phrases.money_sent
         case Role.INITIATOR:
             return phrases.completed

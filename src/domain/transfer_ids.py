@@ -33,8 +33,8 @@ def fee_id(intent_id: IntentId, first_pending_id: TransferId, *, generation: int
 def _id(
     intent_id: IntentId, neighbour: TransferId, kind: bytes, subject: bytes, generation: int
 ) -> TransferId:
-    # The kinds differ in length and all else has a fixed length, so no two inputs join up
-    # to the same bytes.
+    # No kind is the beginning of another and all else has a fixed length, so no two inputs
+    # join up to the same bytes.
     digest = blake2b(
         b"".join((intent_id.bytes, kind, subject, generation.to_bytes(8))),
         digest_size=_HASH_BITS // 8,

@@ -11,6 +11,7 @@ from dependency_injector import providers
 from adapters.postgres.migrations import apply_migrations
 from application.errors import OutageError, OutboxError
 from entrypoints.container import Container, running
+from entrypoints.doctor import run_doctor
 from entrypoints.logs import configure_logs
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
 
@@ -83,3 +84,13 @@ def migrate() -> None:
         typer.echo(f"applied     {name}")
     if not (report.recognised or report.applied):
         typer.echo("nothing to do: the schema is up to date")
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Examine everything the worker depends on; exit 1 when anything stops its work."""
+    settings = load_settings()
+    configure_logs(format=settings.log_format, level="error")
+    raise typer.Exit(run_doctor(Container(settings=providers.Object(settings)), as_json=as_json))

@@ -9,17 +9,21 @@ import contextlib
 import math
 import random
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
+import structlog
 from dependency_injector import containers, providers
 from redis import Redis
 
+from adapters.memory.remote_ledger import SCHEME, RemoteLedger
 from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool, build_pool
 from adapters.redis.connection import build_client
 from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
+from adapters.tigerbeetle.accounts import TigerBeetleAccounts
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import MisconfiguredError
 from application.ports.ledger import Ledger
@@ -29,15 +33,27 @@ from application.ports.outbox_repository import OutboxRepository
 from application.ports.status_publisher import StatusPublisher
 from application.status_queue import StatusQueue
 from application.use_cases.deliver_notifications import DeliverNotifications
+from application.use_cases.diagnose import Diagnose
 from application.use_cases.publish_statuses import PublishStatuses
 from application.use_cases.settle_batch import SettleBatch
 from domain.concluding import Rules
 from domain.fees import FeeRule
 from domain.retry import Backoff, Jitter, RetryPolicy
+from entrypoints.diagnosis import build_accounts, build_diagnose
 from entrypoints.health import Health, HealthServer, Part
 from entrypoints.loops import Loop, Pace
 from entrypoints.settings import Settings, load_settings
-from entrypoints.worker import DeliveryStep, LaneStep, PublishStep, Worker
+from entrypoints.worker import (
+    DELIVERY,
+    LANES,
+    PUBLISHER,
+    DeliveryStep,
+    LaneStep,
+    PublishStep,
+    Worker,
+)
+
+log = structlog.get_logger(__name__)
 
 CLIENT_NAME: Final = "outbox-worker"
 NOTIFICATIONS_STREAM: Final = "stream.notifications.jobs"
@@ -55,14 +71,19 @@ def _pool(settings: Settings) -> Pool:
         size_max=settings.lanes + 1,
         # libpq counts in whole seconds.
         connect_timeout_s=math.ceil(settings.connect_timeout_ms / 1_000),
+        statement_timeout_ms=settings.statement_timeout_ms,
     )
 
 
-def _ledger(settings: Settings) -> TigerBeetleLedger:
+def _ledger(settings: Settings) -> Ledger:
+    deadline_s = settings.ledger_deadline_ms / 1_000
+    if settings.tigerbeetle_addresses.startswith(SCHEME):
+        log.warning("outbox: the ledger is in memory, for trying things out only")
+        return RemoteLedger(settings.tigerbeetle_addresses, deadline_s=deadline_s)
     return TigerBeetleLedger(
         addresses=settings.tigerbeetle_addresses,
         cluster_id=settings.tigerbeetle_cluster_id,
-        deadline_s=settings.ledger_deadline_ms / 1_000,
+        deadline_s=deadline_s,
         request_events_max=settings.ledger_request_events_max,
     )
 
@@ -142,14 +163,21 @@ def _delivery_loop(
         queue=queue, notifier=notifier, batch_size=settings.notifications_batch_size
     )
     step = DeliveryStep(deliver=deliver, health=health)
-    return Loop("delivery", step, pace=pace, health=health, redis_part=Part.NOTIFICATIONS)
+    return Loop(
+        DELIVERY,
+        step,
+        pace=pace,
+        health=health,
+        redis_part=Part.NOTIFICATIONS,
+        owner=DELIVERY,
+    )
 
 
 def _publisher_loop(
     settings: Settings, publish: PublishStatuses, pace: Pace, health: Health
 ) -> Loop:
     step = PublishStep(publish=publish, health=health, timeout_s=settings.tick_ms / 1_000)
-    return Loop("publisher", step, pace=pace, health=health, redis_part=Part.STATUS)
+    return Loop(PUBLISHER, step, pace=pace, health=health, redis_part=Part.STATUS, owner=PUBLISHER)
 
 
 def _publish_statuses(queue: StatusQueue, publisher: StatusPublisher) -> PublishStatuses:
@@ -170,13 +198,14 @@ def _settle_batch(
         announcements=announcements,
         rules=rules,
         batch_size=settings.batch_size,
+        ledger_budget_s=settings.ledger_budget_ms / 1_000,
         jobs_written=delivery_loop.wake,
     )
 
 
 def _worker(
     settings: Settings,
-    settle_batch: SettleBatch,
+    lane_step: LaneStep,
     ledger: Ledger,
     publish: PublishStatuses,
     delivery_loop: Loop,
@@ -184,10 +213,16 @@ def _worker(
     pace: Pace,
     health: Health,
 ) -> Worker:
-    step = LaneStep(settle_batch=settle_batch, ledger=ledger, health=health)
     return Worker(
         lanes=[
-            Loop(f"lane-{number}", step, pace=pace, health=health, redis_part=Part.STATUS)
+            Loop(
+                f"lane-{number}",
+                lane_step,
+                pace=pace,
+                health=health,
+                redis_part=Part.STATUS,
+                owner=LANES,
+            )
             for number in range(1, settings.lanes + 1)
         ],
         helpers=[delivery_loop, publisher_loop],
@@ -199,6 +234,18 @@ def _worker(
 
 def _health_server(settings: Settings, health: Health) -> HealthServer:
     return HealthServer(health, host=settings.health_host, port=settings.health_port)
+
+
+def _diagnose(settings: Settings, accounts: TigerBeetleAccounts, rules: Rules) -> Diagnose:
+    return build_diagnose(
+        settings,
+        accounts,
+        rules.fee,
+        # Each probe closes its own.
+        partial(_redis, settings),
+        partial(_notifications_redis, settings),
+        NOTIFICATIONS_STREAM,
+    )
 
 
 class Container(containers.DeclarativeContainer):
@@ -242,10 +289,13 @@ class Container(containers.DeclarativeContainer):
     settle_batch: providers.Provider[SettleBatch] = providers.Singleton(
         _settle_batch, settings, outbox, ledger, announcements, rules, delivery_loop
     )
+    lane_step: providers.Provider[LaneStep] = providers.Singleton(
+        LaneStep, outbox=outbox, settle_batch=settle_batch, ledger=ledger, health=health
+    )
     worker: providers.Provider[Worker] = providers.Singleton(
         _worker,
         settings,
-        settle_batch,
+        lane_step,
         ledger,
         publish_statuses,
         delivery_loop,
@@ -255,6 +305,13 @@ class Container(containers.DeclarativeContainer):
     )
     health_server: providers.Provider[HealthServer] = providers.Singleton(
         _health_server, settings, health
+    )
+
+    ledger_accounts: providers.Provider[TigerBeetleAccounts] = providers.Singleton(
+        build_accounts, settings
+    )
+    diagnose: providers.Provider[Diagnose] = providers.Singleton(
+        _diagnose, settings, ledger_accounts, rules
     )
 
 
@@ -272,6 +329,8 @@ def running(container: Container) -> Iterator[Container]:
         pool.open(wait=False)
         stack.callback(pool.close, timeout=1)
         stack.callback(container.ledger().close)
+        stack.callback(container.redis().close)
+        stack.callback(container.notifications_redis().close)
         if container.settings().health_port:
             health_server = container.health_server()
             _start(health_server, container.settings())

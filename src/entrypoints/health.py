@@ -28,37 +28,53 @@ _STARTING: Final = "not reached yet"
 
 
 class Health:
-    """The state of every part; thread-safe. A part is down until it was reached once."""
+    """The state of every part; thread-safe. A part is down until it was reached once.
+
+    A fault is over when anybody reaches the part, except one that has an *owner*: a table or
+    a right that one user of the part misses, while others get along, is over when that user
+    does.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._faults: dict[Part, str] = dict.fromkeys(Part, _STARTING)
+        self._faults: dict[Part, dict[str, str]] = {part: {"": _STARTING} for part in Part}
 
     def is_up(self, part: Part) -> bool:
         """Was *part* reached, and nothing bad seen of it since?"""
         return part not in self._faults
 
-    def up(self, part: Part) -> None:
-        """Note that *part* has answered."""
+    def up(self, part: Part, *, owner: str = "") -> None:
+        """Note that *part* has answered *owner*."""
         if self.is_up(part):
             return
         with self._lock:
-            fault = self._faults.pop(part, None)
-        if fault is not None:
-            log.info("outbox: part is up", part=part)
+            faults = self._faults.get(part)
+            if faults is None:
+                return
+            faults.pop("", None)
+            faults.pop(owner, None)
+            if faults:
+                return
+            del self._faults[part]
+        log.info("outbox: part is up", part=part)
 
-    def down(self, part: Part, fault: str) -> None:
+    def down(self, part: Part, fault: str, *, owner: str = "") -> None:
         """Note that *part* is away or refuses us; only the first time makes a log line."""
         with self._lock:
-            before = self._faults.get(part)
-            self._faults[part] = fault
-        if before is None or before == _STARTING:
+            faults = self._faults.setdefault(part, {})
+            is_known = any(known != _STARTING for known in faults.values())
+            faults.pop("", None)
+            faults[owner] = fault
+        if not is_known:
             log.error("outbox: part is down", part=part, fault=fault)
 
     def faults(self) -> dict[Part, str]:
         """Return what is wrong, by part."""
         with self._lock:
-            return dict(self._faults)
+            return {
+                part: "; ".join(dict.fromkeys(faults.values()))
+                for part, faults in self._faults.items()
+            }
 
     def is_ready(self) -> bool:
         """Can intents be settled? Redis is not needed for that."""

@@ -11,6 +11,7 @@ from application.errors import (
     DatabaseUnavailableError,
     LedgerMisconfiguredError,
     LedgerUnavailableError,
+    MisconfiguredError,
     OutboxError,
 )
 from domain.retry import Backoff, Jitter
@@ -36,11 +37,18 @@ class Loop(threading.Thread):
 
     An outage counts against no event: the loop itself backs off (DESIGN §8). Errors of
     Redis are booked on *redis_part*, since the status and the push jobs may have different
-    servers.
+    servers. *owner* is under whose name the step notes its successes.
     """
 
     def __init__(
-        self, name: str, step: Step, *, pace: Pace, health: Health, redis_part: Part
+        self,
+        name: str,
+        step: Step,
+        *,
+        pace: Pace,
+        health: Health,
+        redis_part: Part,
+        owner: str = "",
     ) -> None:
         # A daemon, since a thread that hangs in a driver must not keep the process alive.
         super().__init__(name=name, daemon=True)
@@ -48,6 +56,7 @@ class Loop(threading.Thread):
         self._pace = pace
         self._health = health
         self._redis_part = redis_part
+        self._owner = owner
         self._wake = threading.Event()
         self._stopping = threading.Event()
 
@@ -80,12 +89,19 @@ class Loop(threading.Thread):
                 self._wake.wait(self._pace.tick_ms / 1_000)
 
     def _note(self, error: Exception) -> None:
+        if self._stopping.is_set():
+            # What a stop cuts off is no fault of the part.
+            return
         match error:
             case LedgerUnavailableError() | LedgerMisconfiguredError():
-                self._health.down(Part.LEDGER, str(error))
+                part = Part.LEDGER
             case DatabaseUnavailableError() | DatabaseMisconfiguredError():
-                self._health.down(Part.DATABASE, str(error))
+                part = Part.DATABASE
             case OutboxError():
-                self._health.down(self._redis_part, str(error))
+                part = self._redis_part
             case _:
                 log.exception("outbox: unforeseen error", loop=self.name)
+                return
+        # An outage is everybody's. What is not as this loop needs it may do for another.
+        owner = self._owner if isinstance(error, MisconfiguredError) else ""
+        self._health.down(part, str(error), owner=owner)

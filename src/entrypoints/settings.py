@@ -6,14 +6,20 @@ name. Secrets are never printed, not even by an error about another setting.
 """
 
 import os
+import re
 from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import Field, PositiveInt, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from adapters.memory import remote_ledger
+from adapters.tigerbeetle.addresses import address_fault
 from application.errors import OutboxError
 
 PREFIX: Final = "OUTBOX_"
+
+Milliseconds = Annotated[int, Field(ge=1, le=24 * 60 * 60 * 1_000)]
+"""A time of at most a day: threads cannot wait for ever so long."""
 
 
 class SettingsError(OutboxError):
@@ -45,37 +51,43 @@ class Settings(DatabaseSettings):
     ] = None
     """A Redis of its own for push jobs; without it they go to ``REDIS_URL``."""
     tigerbeetle_addresses: Annotated[str, Field(validation_alias="TIGERBEETLE_ADDRESSES")]
-    """``host:port`` of every replica, separated by commas; names are resolved."""
+    """``host:port`` of every replica, separated by commas; names are resolved. For trying
+    things out, ``memory://host:port`` is a ledger that the demo serves."""
     tigerbeetle_cluster_id: Annotated[
         int, Field(validation_alias="TIGERBEETLE_CLUSTER_ID", ge=0, lt=2**128)
     ]
 
     lanes: Annotated[int, Field(ge=1, le=64)] = 2
     batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
-    tick_ms: PositiveInt = 1_000
+    tick_ms: Milliseconds = 1_000
     """How long a lane sleeps when there is no work."""
-    grace_ms: PositiveInt = 15_000
+    grace_ms: Milliseconds = 15_000
     """After SIGTERM: how long what is in flight may take."""
 
     give_up: Literal["auto", "never"] = "auto"
     """``never``: no event is ever set to ``failed`` (the sources' rule)."""
-    attempts_max: PositiveInt = 12
-    attempts_max_not_found: PositiveInt = 5
-    backoff_first_ms: PositiveInt = 1_000
-    backoff_max_ms: PositiveInt = 300_000
-    outage_backoff_max_ms: PositiveInt = 10_000
+    attempts_max: Annotated[int, Field(ge=1, le=1_000_000)] = 12
+    attempts_max_not_found: Annotated[int, Field(ge=1, le=1_000_000)] = 5
+    backoff_first_ms: Milliseconds = 1_000
+    backoff_max_ms: Milliseconds = 300_000
+    outage_backoff_max_ms: Milliseconds = 10_000
     """The longest pause of a loop while a part is away."""
 
-    ledger_deadline_ms: PositiveInt = 10_000
+    ledger_deadline_ms: Milliseconds = 10_000
+    ledger_budget_ms: Milliseconds = 30_000
+    """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
     ledger_request_events_max: Annotated[int, Field(ge=1, le=8_189)] = 8_189
-    connect_timeout_ms: PositiveInt = 5_000
-    statement_timeout_ms: PositiveInt = 30_000
-    redis_timeout_ms: PositiveInt = 2_000
+    connect_timeout_ms: Milliseconds = 5_000
+    statement_timeout_ms: Milliseconds = 30_000
+    redis_timeout_ms: Milliseconds = 2_000
 
     psp_fee_code: Annotated[int, Field(ge=1, lt=2**16)] = 50
-    """TigerBeetle's code of PSP fee transfers: PM's ``PSP_FEE``."""
-    psp_fee_debit_account: str = "revenue.{currency}"
-    psp_fee_credit_account: str = "nostro.{psp}.{currency}"
+    """TigerBeetle's code of PSP fee transfers. Has to be what PM uses as ``PSP_FEE``; the
+    default is ours, since the sources name the code and give no number."""
+    psp_fee_debit_account: Annotated[str, Field(min_length=1)] = "revenue.{currency}"
+    psp_fee_credit_account: Annotated[str, Field(min_length=1)] = "nostro.{psp}.{currency}"
+    """Account codes in ``pm.tb_account_map``. ``{psp}`` stands for the PSP's name in lower
+    case, ``{currency}`` for the intent's currency."""
 
     status_full: bool = False
     """Publish ``{"intentId","status","updatedAt"}`` instead of ``{"status"}``."""
@@ -96,6 +108,21 @@ class Settings(DatabaseSettings):
         # with `tigerbeetle format --cluster` should look the same there.
         if isinstance(value, str) and not value.strip().isdecimal():
             raise ValueError("must be a decimal integer")
+        return value
+
+    @field_validator("psp_fee_debit_account", "psp_fee_credit_account")
+    @classmethod
+    def _known_placeholders(cls, value: str) -> str:
+        if set(re.findall(r"\{[^}]*\}?|\}", value)) - {"{psp}", "{currency}"}:
+            raise ValueError("knows only the placeholders {psp} and {currency}")
+        return value
+
+    @field_validator("tigerbeetle_addresses")
+    @classmethod
+    def _well_formed(cls, value: str) -> str:
+        fault = None if value.startswith(remote_ledger.SCHEME) else address_fault(value)
+        if fault is not None:
+            raise ValueError(fault)
         return value
 
 
@@ -129,7 +156,10 @@ def _load(kind: type[S]) -> S:
 
 def unknown_variables() -> list[str]:
     """Return variables that look like ours and are not: most likely a slip of the pen."""
-    known = {_variable(name) for name in Settings.model_fields}
+    known = {
+        _variable(str(field.validation_alias or name))
+        for name, field in Settings.model_fields.items()
+    }
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 

@@ -19,6 +19,7 @@ import structlog
 
 from application.errors import OutageError
 from application.ports.ledger import Ledger
+from application.ports.outbox_repository import OutboxRepository
 from application.use_cases.deliver_notifications import DeliverNotifications
 from application.use_cases.publish_statuses import PublishStatuses
 from application.use_cases.settle_batch import SettleBatch
@@ -28,6 +29,10 @@ from entrypoints.loops import Loop
 
 log = structlog.get_logger(__name__)
 
+LANES: Final = "lanes"
+DELIVERY: Final = "delivery"
+PUBLISHER: Final = "publisher"
+
 PROBE_IDS: Final = (TransferId(1),)
 """Looked up to see whether the ledger answers; whether it exists does not matter."""
 _CLOSING_S: Final = 2.0
@@ -36,11 +41,13 @@ _SIGNAL_DELAY_MAX_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneStep:
-    """Settle one batch, but claim nothing while the ledger is away.
+    """Settle one batch, but claim nothing before ledger and database were found in order.
 
-    A claim's locks would block PM, so an open circuit is probed with a look-up.
+    A claim's locks are in PM's way, so after a fault the ledger is probed with a look-up, and
+    the database with the worker's own statements for an event that does not exist.
     """
 
+    outbox: OutboxRepository
     settle_batch: SettleBatch
     ledger: Ledger
     health: Health
@@ -49,10 +56,11 @@ class LaneStep:
         """Return whether events were finished, so that there may be more."""
         if not self.health.is_up(Part.LEDGER):
             self.ledger.lookup(PROBE_IDS)
-            self.health.up(Part.LEDGER)
-        report = self.settle_batch()
-        self.health.up(Part.DATABASE)
-        return report.written > 0
+            self.health.up(Part.LEDGER, owner=LANES)
+        if not self.health.is_up(Part.DATABASE):
+            self.outbox.rehearse()
+            self.health.up(Part.DATABASE, owner=LANES)
+        return self.settle_batch().written > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +73,9 @@ class DeliveryStep:
     def __call__(self) -> bool:
         """Return whether jobs were delivered, so that there may be more."""
         report = self.deliver()
-        self.health.up(Part.DATABASE)
+        self.health.up(Part.DATABASE, owner=DELIVERY)
         if report.confirmed:
-            self.health.up(Part.NOTIFICATIONS)
+            self.health.up(Part.NOTIFICATIONS, owner=DELIVERY)
         return report.confirmed > 0
 
 
@@ -82,7 +90,7 @@ class PublishStep:
     def __call__(self) -> bool:
         """Return True: the queue itself waits for work."""
         if self.publish(timeout_s=self.timeout_s):
-            self.health.up(Part.STATUS)
+            self.health.up(Part.STATUS, owner=PUBLISHER)
         return True
 
 

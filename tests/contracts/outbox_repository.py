@@ -445,7 +445,9 @@ class WriteContract:
         write(bench, a_retry(claimed, generations=(1, 2)))
         bench.pass_time(1_000)
 
-        assert peek(bench).retry == RetryState(attempts=1, generations=(1, 2))
+        assert peek(bench).retry == RetryState(
+            reason="ledger_refused", attempts=1, generations=(1, 2)
+        )
         again = a_retry(claimed, attempts=2, last_error="still", generations=(3,))
         assert list(write(bench, again)) == []
 

@@ -28,6 +28,10 @@ class DyingOutbox:
     outbox: OutboxRepository
     commits: bool
 
+    def rehearse(self) -> None:
+        """See the port."""
+        self.outbox.rehearse()
+
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """See the port."""
         return self._claim(limit)

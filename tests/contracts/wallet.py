@@ -218,6 +218,7 @@ class Wallet:
             announcements=self.announcements,
             rules=Rules(fee=FEE_RULE, retry=self.policy, jitter=lambda upper_ms: upper_ms),
             batch_size=500,
+            ledger_budget_s=60.0,
             jobs_written=self._wake,
         )
         return settle_batch()

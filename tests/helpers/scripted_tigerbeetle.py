@@ -80,7 +80,8 @@ class ScriptedTigerBeetle:
     """A cluster as its clients see it; ``make_client`` is the adapter's client factory.
 
     Each call, of whichever client, takes the next of ``steps``; when there are none left the
-    cluster answers: creates are ``CREATED``, look-ups and queries find ``transfers``.
+    cluster answers: creates are ``CREATED``, look-ups and queries find ``transfers`` and
+    ``accounts``.
     """
 
     def __init__(self, *, create_events_max: int = 8189, lookup_events_max: int = 8189) -> None:
@@ -93,6 +94,7 @@ class ScriptedTigerBeetle:
         self.requests: list[tuple[str, list[Any]]] = []
         self.call_threads: set[str] = set()
         self.transfers: list[tb.Transfer] = []
+        self.accounts: list[tb.Account] = []
         self.close_entered = threading.Event()
         self.close_may_go_on = threading.Event()
         self.close_may_go_on.set()
@@ -164,6 +166,16 @@ class ScriptedClient:
             return [found for found in self._cluster.transfers if found.id in transfers]
 
         return self._call("lookup_transfers", transfers, answer)
+
+    def lookup_accounts(self, accounts: list[int]) -> list[tb.Account]:
+        """Answer the cluster's accounts of these ids."""
+
+        def answer() -> list[tb.Account]:
+            if len(accounts) > self._cluster.lookup_events_max:
+                raise TooMuchDataError
+            return [found for found in self._cluster.accounts if found.id in accounts]
+
+        return self._call("lookup_accounts", accounts, answer)
 
     def query_transfers(self, query_filter: tb.QueryFilter) -> list[tb.Transfer]:
         """Answer a page of the cluster's transfers."""

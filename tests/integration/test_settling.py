@@ -10,11 +10,13 @@ from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
 from adapters.postgres.pool import build_pool
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from domain.retry import RetryPolicy
 from tests.contracts.database_bench import DatabaseBench
+from tests.contracts.ledger import new_id
 from tests.contracts.settling import SettlingContract
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
-from tests.contracts.wallet import Wallet
+from tests.contracts.wallet import POST, Wallet
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.integration.postgres.postgres_bench import PostgresBench
@@ -68,6 +70,47 @@ class TestPoison(OnInMemoryLedger, PoisonContract):
 
 class TestReplays(OnInMemoryLedger, ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestRefusedRows(OnInMemoryLedger):
+    """Whatever PM's tables refuse of an event, it does not stay at the head."""
+
+    @pytest.mark.parametrize(
+        "ddl",
+        [
+            "ALTER TABLE pm.intent ADD CHECK (status <> 'MANUAL_REVIEW')",
+            "ALTER TABLE pm.intent_event ADD CHECK (status_to <> 'MANUAL_REVIEW')",
+        ],
+    )
+    def test_an_intent_that_cannot_be_put_under_review_waits(
+        self, wallet: Wallet, database_url: str, ddl: str
+    ) -> None:
+        with psycopg.connect(database_url) as connection:
+            connection.execute(ddl.encode())
+        bad = wallet.add_case(POST, payload_json="[]")
+        good = wallet.add_case(POST)
+
+        for _ in range(RetryPolicy().attempts_max + 1):
+            wallet.settle()
+            assert wallet.settle().claimed == 0, "it waits for its backoff"
+            wallet.let_backoff_pass()
+
+        assert wallet.event_status(bad) == "pending"
+        assert "refused the row" in wallet.last_error(bad)
+        assert wallet.intent_status(good) == "SETTLED"
+
+    @pytest.mark.parametrize("retry_count", [2**31 - 1, -5])
+    @pytest.mark.parametrize("payload_json", [None, "[]"])
+    def test_a_retry_count_that_a_person_wrote_is_counted_on(
+        self, wallet: Wallet, retry_count: int, payload_json: str | None
+    ) -> None:
+        case = wallet.add_case(POST, frozen=(), missing=[new_id()], payload_json=payload_json)
+        wallet.bench.set_retry_count(case.event_id, retry_count)
+
+        wallet.settle()
+
+        assert wallet.settle().claimed == 0
+        assert wallet.event_status(case) == ("failed" if payload_json else "pending")
 
 
 @pytest.fixture(scope="module")

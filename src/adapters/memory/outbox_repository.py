@@ -47,6 +47,11 @@ class InMemoryOutboxRepository:
 
     database: InMemoryDatabase
 
+    def rehearse(self) -> None:
+        """See ``OutboxRepository.rehearse``."""
+        with self.database.transaction():
+            pass
+
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """See ``OutboxRepository.claim``."""
         return self._claim(limit)
@@ -102,7 +107,9 @@ def _claimed(transaction: Transaction, row: EventRow) -> ClaimedEvent:
         event=row.event,
         intent=intent.intent if intent is not None else None,
         psp=_psp(transaction.database.tables.psp.get(row.event.intent_id, [])),
-        retry=RetryState(attempts=retry.attempts, generations=retry.generations)
+        retry=RetryState(
+            reason=retry.reason, attempts=retry.attempts, generations=retry.generations
+        )
         if retry is not None
         else None,
     )

@@ -72,8 +72,16 @@ _LOCK_INTENTS: Final = """
     SELECT i.id FROM pm.intent i WHERE i.id = ANY(%(intents)s::uuid[]) FOR UPDATE SKIP LOCKED
 """
 
+# Whoever took one of them in the meantime may have it.
+_LOCK_EVENTS_AGAIN: Final = """
+    SELECT e.id FROM pm.outbox_event e
+    WHERE e.id = ANY(%(events)s::integer[])
+    ORDER BY e.id
+    FOR UPDATE SKIP LOCKED
+"""
+
 # psp_tx_map is not locked: it is another worker's queue. Where it has several rows for an
-# intent, the choice must be the same at every attempt, or a replay would charge another fee.
+# intent, the choice must be the same at every attempt.
 _READ: Final = sql.SQL("""
     SELECT
         e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
@@ -82,7 +90,7 @@ _READ: Final = sql.SQL("""
         ARRAY(SELECT unnest(i.tb_transfer_ids)),
         p.found, p.psp, p.receiver_display_name, p.psp_fee_satang, p.settlement_date,
         p.last_error,
-        r.attempts, r.generations
+        r.reason, r.attempts, r.generations
     FROM unnest(%(events)s::integer[]) WITH ORDINALITY AS held (id, position)
     CROSS JOIN LATERAL (
         SELECT * FROM pm.outbox_event e WHERE e.id = held.id OFFSET 0
@@ -116,37 +124,79 @@ _KEEP_INDEX_ORDER: Final = (
 )
 
 
+PAGES_MAX: Final = 8
+"""How often a claim looks further behind events whose intents somebody else holds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     """What a transaction holds locked."""
 
-    events: tuple[int, ...]
-    intents: tuple[UUID, ...]
+    events: tuple[int, ...] = ()
+    intents: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    held: Held
+    is_last: bool
+    has_others: bool
+    """Events were locked whose intents somebody else holds."""
+    end: "_Position"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Position:
+    """A place in the order of events. Time is text, for it may be infinite."""
+
+    time: str = "-infinity"
+    event_id: int = 0
 
 
 def lock_due(connection: BoundedConnection, *, limit: int) -> Held:
     """Lock at most *limit* due events whose intent could be locked too, or does not exist.
 
-    Goes on behind events whose intents somebody else holds, however many they are: what lies
-    behind them must not wait. It stops with half a batch, so as not to crawl through a stretch
-    where every second intent is held.
+    Events whose intents somebody else holds are let go again, and it looks further behind
+    them, within bounds: what lies behind must not wait. It stops with half a batch, so as not
+    to crawl through a stretch where every second intent is held.
     """
-    events: list[int] = []
-    intents: list[UUID] = []
-    after_time, after_id = "-infinity", 0
     connection.execute(_KEEP_INDEX_ORDER)
-    while len(events) <= limit // 2:
-        asked = limit - len(events)
-        page = connection.execute(
-            LOCK_EVENTS, {"after_time": after_time, "after_id": after_id, "limit": asked}
-        ).fetchall()
-        locked = _lock_intents(connection, [intent for _, intent, _, orphan in page if not orphan])
-        intents += locked
-        events += [event for event, intent, _, orphan in page if orphan or intent in locked]
-        if len(page) < asked:
+    held, position = Held(), _Position()
+    for _ in range(PAGES_MAX):
+        page = _lock_page(connection, position, limit=limit - len(held.events))
+        held = Held(events=held.events + page.held.events, intents=held.intents + page.held.intents)
+        if page.has_others:
+            held = _hold_only(connection, held)
+        if page.is_last or len(held.events) > limit // 2:
             break
-        after_id, _, after_time, _ = page[-1]
-    return Held(events=tuple(events), intents=tuple(intents))
+        position = page.end
+    return held
+
+
+def _lock_page(connection: BoundedConnection, position: _Position, *, limit: int) -> _Page:
+    rows = connection.execute(
+        LOCK_EVENTS,
+        {"after_time": position.time, "after_id": position.event_id, "limit": limit},
+    ).fetchall()
+    locked = _lock_intents(connection, [intent for _, intent, _, orphan in rows if not orphan])
+    usable = [event for event, intent, _, orphan in rows if orphan or intent in locked]
+    return _Page(
+        held=Held(events=tuple(usable), intents=tuple(locked)),
+        is_last=len(rows) < limit,
+        has_others=len(usable) < len(rows),
+        end=_Position(time=rows[-1][2], event_id=rows[-1][0]) if rows else position,
+    )
+
+
+def _hold_only(connection: BoundedConnection, held: Held) -> Held:
+    """Let go of every lock but those of *held*. Nothing has been written yet."""
+    connection.rollback()
+    connection.execute(_KEEP_INDEX_ORDER)
+    if not held.events:
+        return held
+    events = connection.execute(_LOCK_EVENTS_AGAIN, {"events": list(held.events)}).fetchall()
+    intents = _lock_intents(connection, list(held.intents))
+    return Held(events=tuple(event for (event,) in events), intents=tuple(intents))
 
 
 def read_held(connection: BoundedConnection, held: Held) -> tuple[ClaimedEvent, ...]:
@@ -190,7 +240,7 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedEvent:
         )
         if psp[0]
         else None,
-        retry=RetryState(attempts=retry[0], generations=tuple(retry[1]))
+        retry=RetryState(reason=retry[0], attempts=retry[1], generations=tuple(retry[2]))
         if retry[0] is not None
         else None,
     )

@@ -19,9 +19,7 @@ from application.errors import (
 )
 
 # By class (two characters) or by code (five).
-_OUTAGES: Final = frozenset(
-    {"08", "40", "53", "57", "58", "XX", "55P03", "25006", "25P03", "25P04"}
-)
+_OUTAGES: Final = frozenset({"08", "40", "53", "57", "58", "55P03", "25006", "25P03", "25P04"})
 _MISCONFIGURATIONS: Final = frozenset({"26", "28", "3D", "3F", "42"})
 
 _REMEDIES: Final = {
@@ -40,6 +38,7 @@ _CONNECT_MISCONFIGURATION: Final = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|pg_hba\.conf rejects"
     r"|(role|database) \".*\" does not exist|is not permitted to log in"
     r"|permission denied for database|unrecognized configuration parameter"
+    r"|unsupported startup parameter"
     r"|does not support SSL|certificate verify failed|root certificate file"
 )
 _CONNECT_REMEDY: Final = "check DATABASE_URL"
@@ -61,8 +60,11 @@ def translated_write_errors() -> Iterator[None]:
         yield
     except psycopg.Error as error:
         raise _known(error) or RowsRefusedError(_text(error)) from error
-    except (UnicodeError, OverflowError) as error:
-        raise RowsRefusedError(str(error)) from error
+    except OutboxError:
+        raise
+    except Exception as error:
+        # Python could not even make the parameters out of some row.
+        raise RowsRefusedError(f"{type(error).__name__}: {error}") from error
 
 
 def connect_error(error: psycopg.Error) -> OutboxError:

@@ -1,8 +1,7 @@
 """Bring a database up to date: plain SQL files, applied by yoyo in the order of their names.
 
 All of it is one transaction under a lock that falls with it. So a migrator that dies leaves
-nothing behind, neither half of a file nor a lock; several at once take turns; and it works
-through a pooler in transaction mode, too.
+nothing behind, neither half of a file nor a lock, and several at once take turns.
 """
 
 from collections.abc import Iterator
@@ -29,7 +28,8 @@ from application.errors import DatabaseMisconfiguredError
 
 _LOCK_KEY: Final = 0x706D_6F75_7462_6F78
 _LOCK_TIMEOUT_S: Final = 60
-_LOG_TABLE: Final = "outbox_migration"
+LOG_TABLE: Final = "outbox_migration"
+"""Where, in schema pm, it is noted which were applied."""
 
 PAYMENT_MANAGER_FILES: Final = ("0000_init", "0001_payment_manager")
 """What makes the payment manager's tables on a database that it has not made."""
@@ -61,7 +61,7 @@ def apply_migrations(dsn: str) -> MigrationReport:
         if connection.execute("SELECT to_regnamespace('pm')").fetchone() == (None,):
             connection.execute("CREATE SCHEMA pm")
         connection.execute("SET LOCAL search_path = pm")
-        is_first_time = not exists(connection, f"pm.{_LOG_TABLE}")
+        is_first_time = not exists(connection, f"pm.{LOG_TABLE}")
         backend = _Backend(connection)
         migrations = read_migrations(str(migrations_folder()))
         recognised: list[Any] = []
@@ -116,9 +116,9 @@ class _Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]  # yoyo has no t
     makes the next run fail, and its lock is a row that outlives a migrator.
     """
 
-    migration_table = _LOG_TABLE
-    version_table = f"{_LOG_TABLE}_version"
-    log_table = f"{_LOG_TABLE}_log"
+    migration_table = LOG_TABLE
+    version_table = f"{LOG_TABLE}_version"
+    log_table = f"{LOG_TABLE}_log"
     # Whatever yoyo begins from here on is a savepoint.
     _in_transaction = True
 

@@ -9,6 +9,7 @@ from adapters.postgres.claiming import lock_due, read_held
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors, translated_write_errors
 from adapters.postgres.pool import Pool, transaction
+from adapters.postgres.rehearsal import rehearse
 from application.ports.outbox_repository import ClaimedBatch
 from domain.conclusions import Acknowledge, Conclusion, Retry, Review, Settle, StatusMessage
 from domain.fees import AccountCode, MappedAccount
@@ -42,7 +43,10 @@ class PostgresClaimedBatch:
             return ()
         # A transaction within a transaction is a savepoint: rolling back to it keeps the locks.
         with translated_write_errors(), self._connection.transaction():
-            return self._write(conclusions)
+            messages = self._write(conclusions)
+            # What PM defers to the commit must be refused here, or one row would stop them all.
+            self._connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            return messages
 
     def _write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
         messages: list[StatusMessage] = []
@@ -62,6 +66,11 @@ class PostgresOutboxRepository:
     """An ``OutboxRepository`` on *pool*; safe to share between threads."""
 
     pool: Pool
+
+    def rehearse(self) -> None:
+        """See ``OutboxRepository.rehearse``."""
+        with transaction(self.pool) as connection:
+            rehearse(connection)
 
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """See ``OutboxRepository.claim``."""

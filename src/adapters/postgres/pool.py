@@ -13,18 +13,20 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from adapters.postgres.connection import ANSWER_TIMEOUT_S, BoundedConnection
+from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import connect_error, translated_errors
 from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError, OutboxError
 
 Pool = ConnectionPool[BoundedConnection]
 
 CONNECT_TIMEOUT_S: Final = 5
+STATEMENT_TIMEOUT_MS: Final = 30_000
+# An answer that takes longer than the server's own time-out is not to be expected any more.
+_ANSWER_MARGIN_S: Final = 5
 
 # Sent when a session starts. READ COMMITTED is what the claim's fresh statement relies on,
 # whatever the database's own default is.
 _SERVER_SETTINGS: Final = {
-    "statement_timeout": "30s",
     "lock_timeout": "5s",
     # Longer than the ledger may take within a claim. A frozen worker must give its locks back.
     "idle_in_transaction_session_timeout": "120s",
@@ -45,12 +47,14 @@ def build_pool(
     *,
     size_max: int,
     connect_timeout_s: int = CONNECT_TIMEOUT_S,
-    answer_timeout_s: float = ANSWER_TIMEOUT_S,
+    statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
+    answer_timeout_s: float | None = None,
 ) -> Pool:
     """Return a closed pool of at most *size_max* connections; ``open()`` never waits or fails.
 
-    What *dsn* sets itself wins over our defaults. *answer_timeout_s* is how long an answer may
-    take before its connection is given up: longer than the server's own time-out.
+    What *dsn* sets itself wins over our defaults. A statement that takes longer than
+    *statement_timeout_ms* is ended by the server; where the server is frozen, its connection
+    is given up after *answer_timeout_s*, by default a little later.
 
     Statements are never prepared on the server: they are few and large, so that planning costs
     little, and a plan made for the values at hand does not go wrong. A pooler in transaction
@@ -59,18 +63,25 @@ def build_pool(
     Raises:
         DatabaseMisconfiguredError: *dsn* is not a connection string of libpq's.
     """
+    answer_s = (
+        statement_timeout_ms / 1_000 + _ANSWER_MARGIN_S
+        if answer_timeout_s is None
+        else answer_timeout_s
+    )
 
     def configure(connection: BoundedConnection) -> None:
-        connection.answer_timeout_s = answer_timeout_s
+        connection.answer_timeout_s = answer_s
 
     def check(connection: BoundedConnection) -> None:
         """Raise when *connection* died while it lay idle."""
         connection.answer_timeout_s = connect_timeout_s
         ConnectionPool.check_connection(connection)
-        connection.answer_timeout_s = answer_timeout_s
+        connection.answer_timeout_s = answer_s
 
     return ConnectionPool(
-        worker_conninfo(dsn, connect_timeout_s=connect_timeout_s),
+        worker_conninfo(
+            dsn, connect_timeout_s=connect_timeout_s, statement_timeout_ms=statement_timeout_ms
+        ),
         connection_class=BoundedConnection,
         kwargs={"prepare_threshold": None},
         configure=configure,
@@ -113,7 +124,12 @@ def _reason(pool: Pool) -> OutboxError:
     return DatabaseUnavailableError(f"no connection was free within {pool.timeout:.0f} s")
 
 
-def worker_conninfo(dsn: str, *, connect_timeout_s: int = CONNECT_TIMEOUT_S) -> str:
+def worker_conninfo(
+    dsn: str,
+    *,
+    connect_timeout_s: int = CONNECT_TIMEOUT_S,
+    statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
+) -> str:
     """Return *dsn* with our settings added.
 
     Raises:
@@ -126,8 +142,9 @@ def worker_conninfo(dsn: str, *, connect_timeout_s: int = CONNECT_TIMEOUT_S) -> 
         raise DatabaseMisconfiguredError(
             "DATABASE_URL is not a Postgres connection string"
         ) from None
+    server_settings = _SERVER_SETTINGS | {"statement_timeout": f"{statement_timeout_ms}ms"}
     options = " ".join(
-        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in _SERVER_SETTINGS.items()
+        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in server_settings.items()
     )
     # The server takes the last of equal settings.
     given["options"] = f"{options} {given.get('options') or ''}".strip()

@@ -98,7 +98,8 @@ _ACKNOWLEDGE: Final = """
 _RETRY: Final = """
     WITH failed AS (
         UPDATE pm.outbox_event e
-        SET retry_count = e.retry_count + 1
+        -- People write into this column. 0 would end the backoff; beyond an integer is an error.
+        SET retry_count = LEAST(GREATEST(e.retry_count, 0), 2147483646) + 1
         WHERE e.id = ANY(%(event_ids)s::integer[]) AND e.status || '' = 'pending'
         RETURNING e.id AS event_id
     )
@@ -138,7 +139,7 @@ _REVIEW: Final = """
     ),
     failed AS (
         UPDATE pm.outbox_event e
-        SET status = 'failed', retry_count = e.retry_count + 1
+        SET status = 'failed', retry_count = LEAST(e.retry_count, 2147483646) + 1
         FROM wanted w
         WHERE e.id = w.event_id AND e.status || '' = 'pending'
         RETURNING e.id AS event_id

@@ -5,6 +5,7 @@ resolved each time a client is made, so that a replica may come back at another 
 """
 
 import ipaddress
+import re
 import socket
 from collections.abc import Callable, Sequence
 
@@ -14,6 +15,7 @@ PORT_DEFAULT = 3001
 """TigerBeetle's own default, for an address without a port."""
 
 _PORT_MAX = 2**16 - 1
+_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _FORMS = "a comma-separated list of host:port, 10.0.0.1:3000 or [::1]:3000, one for each replica"
 
 HostLookup = Callable[[str], Sequence[str]]
@@ -24,6 +26,15 @@ def host_addresses(host: str) -> Sequence[str]:
     """Ask the system's resolver for the addresses of *host*."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
+
+
+def address_fault(addresses: str) -> str | None:
+    """Return what is wrong with the form of *addresses*, without resolving any name; or None."""
+    try:
+        resolve_addresses(addresses, look_up=lambda _: ["127.0.0.1"])
+    except LedgerMisconfiguredError as error:
+        return str(error).removeprefix("TIGERBEETLE_ADDRESSES: ")
+    return None
 
 
 def resolve_addresses(addresses: str, *, look_up: HostLookup = host_addresses) -> str:
@@ -81,9 +92,11 @@ def _ipv6(host: str, entry: str) -> str:
 
 
 def _look_up(host: str, port: int, entry: str, look_up: HostLookup) -> str:
+    if not _HOST_NAME.fullmatch(host):
+        raise _malformed(entry)
     try:
         found = look_up(host)
-    except UnicodeError as error:  # not even the form of a name
+    except UnicodeError as error:  # a label is empty, or too long
         raise _malformed(entry) from error
     except OSError as error:
         raise LedgerUnavailableError(

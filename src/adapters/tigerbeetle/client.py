@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from tigerbeetle import AccountFilter, CreateTransferResult, QueryFilter, Transfer
+from tigerbeetle import Account, AccountFilter, CreateTransferResult, QueryFilter, Transfer
 
 
 class Client(Protocol):
@@ -19,6 +19,10 @@ class Client(Protocol):
 
     def lookup_transfers(self, transfers: list[int], /) -> list[Transfer]:
         """Return those transfers that exist."""
+        ...
+
+    def lookup_accounts(self, accounts: list[int], /) -> list[Account]:
+        """Return those accounts that exist."""
         ...
 
     def query_transfers(self, query_filter: QueryFilter, /) -> list[Transfer]:

@@ -4,7 +4,14 @@ import tigerbeetle as tb
 
 from domain.chains import is_unsigned
 from domain.transfer_status import AnyStatus, status_of
-from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+from domain.transfers import (
+    Account,
+    AccountFlags,
+    AccountId,
+    Transfer,
+    TransferFlags,
+    TransferId,
+)
 
 
 def is_u128(value: object) -> bool:
@@ -47,6 +54,24 @@ def from_client(transfer: tb.Transfer) -> Transfer:
         code=transfer.code,
         flags=TransferFlags(transfer.flags),
         timestamp_ns=transfer.timestamp,
+    )
+
+
+def account_from_client(account: tb.Account) -> Account:
+    """Return the client's *account* as the domain's; flags of newer servers are kept."""
+    return Account(
+        id=AccountId(account.id),
+        ledger=account.ledger,
+        code=account.code,
+        flags=AccountFlags(account.flags),
+        user_data_128=account.user_data_128,
+        user_data_64=account.user_data_64,
+        user_data_32=account.user_data_32,
+        debits_pending=account.debits_pending,
+        debits_posted=account.debits_posted,
+        credits_pending=account.credits_pending,
+        credits_posted=account.credits_posted,
+        timestamp_ns=account.timestamp,
     )
 
 

@@ -38,8 +38,8 @@ class TigerBeetleLedger:
     """Fulfils ``application.ports.ledger.Ledger``. Thread-safe: lanes share one.
 
     Constructing it does nothing; the client is made at the first call, in whichever
-    process makes it. Each call comes back within ``deadline_s`` seconds (a
-    ``find_resolutions`` within that for each search), whatever the cluster does.
+    process makes it. Each call comes back within ``deadline_s`` seconds, whatever the cluster
+    does.
     ``request_events_max`` is where packing starts; the cluster's own limit is learned.
     """
 
@@ -90,7 +90,8 @@ class TigerBeetleLedger:
         self, searches: Sequence[ResolutionSearch]
     ) -> Sequence[tuple[Transfer, ...]]:
         """See ``Ledger.find_resolutions``."""
-        return [self._find_resolutions(search) for search in searches]
+        deadline = _Deadline(self._deadline_s)
+        return [self._find_resolutions(search, deadline) for search in searches]
 
     def close(self) -> None:
         """End waiting calls with ``LedgerUnavailableError``; later calls end so at once.
@@ -99,8 +100,9 @@ class TigerBeetleLedger:
         """
         self._clients.close()
 
-    def _find_resolutions(self, search: ResolutionSearch) -> tuple[Transfer, ...]:
-        deadline = _Deadline(self._deadline_s)
+    def _find_resolutions(
+        self, search: ResolutionSearch, deadline: "_Deadline"
+    ) -> tuple[Transfer, ...]:
         try:
             return find_resolutions(search, lambda request: self._send(request, deadline))
         except TooMuchDataError as error:

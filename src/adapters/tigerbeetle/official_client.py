@@ -20,6 +20,9 @@ from tigerbeetle import (
     configure_logging,
 )
 
+from adapters.tigerbeetle.io_uring import IO_URING_REMEDY, io_uring_fault
+from application.errors import LedgerMisconfiguredError
+
 _logger = logging.getLogger("tigerbeetle")
 _logging_lock = threading.Lock()
 _logging_configured = threading.Event()
@@ -42,8 +45,11 @@ def official_client(cluster_id: int, addresses: str) -> OfficialClient:
     """Make a client; returns at once, whether or not the cluster can be reached.
 
     Raises:
+        LedgerMisconfiguredError: io_uring cannot be used; the library would abort the process.
         tigerbeetle.client.InitError: an address it does not take, or no resources.
     """
+    if (fault := io_uring_fault()) is not None:
+        raise LedgerMisconfiguredError(f"{fault}: {IO_URING_REMEDY}")
     _configure_logging_once()
     return OfficialClient(cluster_id, addresses)
 

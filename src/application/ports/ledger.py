@@ -46,7 +46,8 @@ class Ledger(Protocol):
         pending transfers, whoever sent it, (b) every transfer of ``fee_code`` that carries
         the intent's id in ``user_data_128``, (c) the transfer of ``fee_code`` that credits
         ``fee_credit_account_id`` at the very next timestamp after one of (a), if there is
-        one. It may hold more; the caller judges. Read-only.
+        one. It may hold more; the caller judges. Read-only. A search takes several requests to
+        the ledger, and the deadline is for all of *searches*: keep them few.
         """
         ...
 

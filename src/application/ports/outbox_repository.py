@@ -50,6 +50,15 @@ class OutboxRepository(Protocol):
     ends any backoff). Order: ``created_at``, then ``id``. Database time decides.
     """
 
+    def rehearse(self) -> None:
+        """Find out whether events could be claimed and written, without touching any.
+
+        Raises what ``claim`` and ``write`` would raise whatever the rows: a table or column
+        that is missing, a right, a server that is away. Asked before the first claim and
+        after a fault, since a claim's locks are in the payment manager's way.
+        """
+        ...
+
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """Lock up to *limit* due events and their intents for the length of the block.
 

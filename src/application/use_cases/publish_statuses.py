@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
+import structlog
+
 from application.errors import OutageError
 from application.ports.status_publisher import StatusPublisher
 from application.status_queue import StatusQueue
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,9 @@ class PublishStatuses:
         except OutageError:
             self.announcements.put_back(messages)
             raise
+        lost = self.announcements.take_dropped()
+        if lost:
+            log.warning("outbox: live statuses were lost", messages=lost)
         return len(messages)
 
     def flush(self) -> None:

@@ -23,6 +23,8 @@ from domain.conclusions import Conclusion
 class SettleBatch:
     """Settle up to ``batch_size`` due events. Safe to run in any number of places at once.
 
+    What the ledger has not answered within about ``ledger_budget_s`` is left for the next
+    batch: the locks that this one holds are in the payment manager's way.
     ``jobs_written`` wakes whoever delivers push jobs; it must not block.
     """
 
@@ -31,6 +33,7 @@ class SettleBatch:
     announcements: StatusQueue
     rules: Rules
     batch_size: int
+    ledger_budget_s: float
     jobs_written: Callable[[], None]
 
     def __call__(self) -> BatchReport:
@@ -56,17 +59,20 @@ class SettleBatch:
         accounts = batch.fee_accounts(codes) if codes else {}
         for attempt in attempts:
             attempt.plan(self.rules.fee, accounts)
-        resolve(self.ledger, attempts)
+        resolve(self.ledger, attempts, budget_s=self.ledger_budget_s)
 
     def _conclude(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> Written:
         """Write what follows from the verdicts; a refused row costs only its own event."""
-        by_event = {attempt.claimed.event.id: attempt for attempt in attempts}
+        finished = {a.claimed.event.id: a for a in attempts if a.verdict is not None}
 
-        def refused(conclusion: Conclusion, refusal: RowsRefusedError) -> Conclusion:
-            return by_event[conclusion.event_id].conclude_refused(refusal, self.rules)
+        def retried(conclusion: Conclusion, refusal: RowsRefusedError) -> Conclusion:
+            return finished[conclusion.event_id].conclude_refused(refusal, self.rules)
 
-        conclusions = [attempt.conclude(self.rules) for attempt in attempts]
-        return write_all(batch, conclusions, refused)
+        def postponed(conclusion: Conclusion, refusal: RowsRefusedError) -> Conclusion:
+            return finished[conclusion.event_id].postpone(refusal, self.rules)
+
+        conclusions = [attempt.conclude(self.rules) for attempt in finished.values()]
+        return write_all(batch, conclusions, (retried, postponed))
 
     def _announce(self, written: Written) -> None:
         """Tell the publisher and the delivery loop, neither of which a lane waits for."""

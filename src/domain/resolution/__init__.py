@@ -13,7 +13,7 @@ of all our ids (LEDGER_OUTCOMES §1).
 
 from domain.intents import Action
 from domain.ledger_requests import Answer, Ask
-from domain.resolution.fee import charge_fee
+from domain.resolution.fee import charge_fee, find_charged_fee
 from domain.resolution.members import resolve_members
 from domain.resolution.order import Order
 from domain.resolution.progress import Progress, Steps
@@ -55,4 +55,8 @@ def _resolve(order: Order) -> Steps[Verdict]:
         return Done(progress.fee_found.amount, elsewhere)
     if elsewhere or order.fee is None:
         return Done(resolved_elsewhere=elsewhere)
+    if progress.is_replay:
+        charged = yield from find_charged_fee(progress)
+        if charged is not None:
+            return Done(charged.amount)
     return (yield from charge_fee(progress, order.fee))

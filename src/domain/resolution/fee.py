@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from domain.fees import Fee
-from domain.ledger_requests import ChainRefused
+from domain.ledger_requests import ChainRefused, ResolutionSearch
 from domain.outcomes import FeeOutcome, fee_outcome
 from domain.resolution.order import Order
-from domain.resolution.progress import ROUNDS_MAX, Progress, Steps, create, look_up
+from domain.resolution.progress import Progress, Steps, create, find, look_up
 from domain.transfer_builders import build_fee_transfer
 from domain.transfer_status import AnyStatus
 from domain.transfers import Transfer, TransferFlags
@@ -20,10 +20,26 @@ _TWO_PHASE: Final = (
 )
 
 
+def find_charged_fee(progress: Progress) -> Steps[Transfer | None]:
+    """Find a fee that carries the intent's id, whoever charged it.
+
+    Where an earlier attempt of ours posted the chain, the original worker may have come in
+    between: it takes our chain for its own, and charges the fee.
+    """
+    order = progress.order
+    search = ResolutionSearch(
+        intent_id=order.intent_id,
+        pendings=(),
+        fee_code=order.fee_code,
+        fee_credit_account_id=order.fee.credit_account_id if order.fee else None,
+    )
+    return fee_beside((), (yield from find(search)), order)
+
+
 def charge_fee(progress: Progress, fee: Fee) -> Steps[Verdict]:
     """Charge the fee of a posted chain. Whatever happens here, the post stands."""
     order = progress.order
-    for _ in range(ROUNDS_MAX):
+    while True:
         transfer = build_fee_transfer(
             order.intent_id, fee, order.pending_ids[0], generation=progress.fee_generation
         )
@@ -42,11 +58,12 @@ def charge_fee(progress: Progress, fee: Fee) -> Steps[Verdict]:
                 return progress.retry(RetryReason.FEE_REFUSED, _fee_detail(status))
             case FeeOutcome.ID_BURNED:
                 progress.fee_generation += 1
+                if not progress.may_take_next_id():
+                    return progress.retry(RetryReason.FEE_REFUSED, _fee_detail(status))
             case FeeOutcome.REFUSED_FOR_NOW:
                 return progress.retry(RetryReason.FEE_REFUSED, _fee_detail(status))
             case _:
                 assert_never(outcome)
-    return progress.retry(RetryReason.FEE_REFUSED, f"psp fee: {ROUNDS_MAX} ids in a row burned")
 
 
 def fee_beside(

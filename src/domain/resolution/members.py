@@ -7,7 +7,7 @@ from domain.intents import Action
 from domain.ledger_requests import ChainRefused, ResolutionSearch
 from domain.outcomes import ChainOutcome, chain_outcome, culprit_of
 from domain.resolution.fee import fee_beside
-from domain.resolution.progress import ROUNDS_MAX, Member, Progress, Steps, create, find, look_up
+from domain.resolution.progress import Member, Progress, Steps, create, find, look_up
 from domain.transfer_builders import resolving_flag
 from domain.transfer_status import AnyStatus
 from domain.transfers import Transfer, TransferFlags, TransferId
@@ -17,11 +17,8 @@ from domain.verdicts import ManualReview, RetryLater, RetryReason, ReviewReason
 def resolve_members(progress: Progress) -> Steps[RetryLater | ManualReview | None]:
     """Send the open members as one chain until none is left; None when none is."""
     order = progress.order
-    # Each round resolves a member, burns an id or ends.
-    for _ in range(ROUNDS_MAX + len(progress.members)):
-        members = progress.open_members()
-        if not members:
-            return None
+    # Ends: each round resolves a member, walks past one of so many burned ids, or is the last.
+    while members := progress.open_members():
         answer = yield from create([member.transfer(order) for member in members])
         if isinstance(answer, ChainRefused):
             return ManualReview(ReviewReason.LEDGER_REFUSED, answer.detail)
@@ -34,7 +31,7 @@ def resolve_members(progress: Progress) -> Steps[RetryLater | ManualReview | Non
         failure = yield from _learn(progress, members[position], status)
         if failure is not None:
             return failure
-    return progress.retry(RetryReason.IDS_BURNED, f"{ROUNDS_MAX} ids in a row were burned")
+    return None
 
 
 def _learn(
@@ -48,8 +45,7 @@ def _learn(
             culprit.resolved = True
             return None
         case ChainOutcome.ID_BURNED:
-            culprit.generation += 1
-            return None
+            return _take_next_id(progress, culprit, detail)
         case ChainOutcome.LOOK_UP:
             return (yield from _look_up_ours(progress, culprit, detail))
         case ChainOutcome.RESOLVED_ELSEWHERE:
@@ -68,6 +64,13 @@ def _learn(
             assert_never(outcome)
 
 
+def _take_next_id(progress: Progress, culprit: Member, detail: str) -> RetryLater | None:
+    culprit.generation += 1
+    if progress.may_take_next_id():
+        return None
+    return progress.retry(RetryReason.IDS_BURNED, f"{detail}, {progress.burned_ids} in a row")
+
+
 def _look_up_ours(
     progress: Progress, culprit: Member, detail: str
 ) -> Steps[RetryLater | ManualReview | None]:
@@ -79,7 +82,7 @@ def _look_up_ours(
             continue
         if not _is_as_meant(ours, found.get(member.pending_id), member, progress.order.action):
             return ManualReview(ReviewReason.DIFFERENT_TRANSFER_EXISTS, detail)
-        member.resolved = True
+        member.resolved = progress.is_replay = True
     if not culprit.resolved:
         return progress.retry(RetryReason.RESOLUTION_NOT_FOUND, f"{detail}, yet not found")
     return None

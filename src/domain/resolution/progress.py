@@ -22,8 +22,8 @@ from domain.transfer_ids import fee_id
 from domain.transfers import Transfer, TransferId
 from domain.verdicts import RetryLater, RetryReason
 
-ROUNDS_MAX: Final = 64
-"""Ids tried for one chain or one fee in one attempt; the next attempt goes on there."""
+BURNED_IDS_MAX: Final = 64
+"""How many burned ids one attempt walks past; the next attempt goes on there."""
 
 T = TypeVar("T")
 Steps = Generator[Ask, Answer, T]
@@ -51,6 +51,8 @@ class Progress:
     order: Order
     members: list[Member]
     fee_generation: int
+    burned_ids: int = 0
+    is_replay: bool = False
     resolved_elsewhere: list[Transfer] = field(default_factory=list)
     fee_found: Transfer | None = None
 
@@ -79,6 +81,11 @@ class Progress:
         return fee_id(
             self.order.intent_id, self.order.pending_ids[0], generation=self.fee_generation
         )
+
+    def may_take_next_id(self) -> bool:
+        """Count one more burned id; False when this attempt has seen enough of them."""
+        self.burned_ids += 1
+        return self.burned_ids < BURNED_IDS_MAX
 
     def retry(self, reason: RetryReason, detail: str) -> RetryLater:
         """Return the verdict that ends this attempt and remembers the burned ids."""

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from adapters.postgres.claiming import Held, read_held
+from adapters.postgres.claiming import PAGES_MAX, Held, read_held
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool, build_pool, transaction
 from domain.conclusions import Conclusion
@@ -25,6 +25,40 @@ def read(pool: Pool, *, events: list[EventId], intents: list[IntentId]) -> list[
     with transaction(pool) as connection:
         claimed = read_held(connection, Held(events=tuple(events), intents=tuple(intents)))
         return [one.event.id for one in claimed]
+
+
+class TestHeldIntents:
+    """What a claim passes over, since somebody else holds the intents, it does not keep."""
+
+    @pytest.mark.parametrize("limit", [1, 10, 100])
+    def test_no_more_is_held_than_is_claimed(
+        self, bench: PostgresBench, database_url: str, limit: int
+    ) -> None:
+        held = [an_intent() for _ in range(5)]
+        for intent in held:
+            bench.add_intent(intent)
+            bench.add_event(intent.id)
+        free = [an_intent() for _ in range(limit)]
+        for number, intent in enumerate(free):
+            bench.add_intent(intent)
+            bench.add_event(intent.id, created_after_s=1 + number)
+
+        with bench.hold_intent(*(one.id for one in held)), bench.outbox.claim(limit=limit) as batch:
+            claimed = [each.event.id for each in batch.events]
+            unlocked = bench.execute("SELECT id FROM pm.outbox_event FOR UPDATE SKIP LOCKED")
+
+        assert 0 < len(claimed) <= limit
+        assert len(unlocked) == len(held) + len(free) - len(claimed)
+
+    def test_it_does_not_look_for_ever(self, bench: PostgresBench) -> None:
+        held = [an_intent() for _ in range(2 * PAGES_MAX)]
+        for number, intent in enumerate(held):
+            bench.add_intent(intent)
+            bench.add_event(intent.id, created_after_s=number)
+
+        with bench.hold_intent(*(one.id for one in held)), bench.outbox.claim(limit=1) as batch:
+            assert batch.events == ()
+            assert len(bench.execute("SELECT id FROM pm.outbox_event FOR UPDATE SKIP LOCKED")) == 16
 
 
 class TestFreshRead:

@@ -58,7 +58,7 @@ def raise_on_update(bench: PostgresBench, code: str, *, deferred: bool = False) 
         ("57014", DatabaseUnavailableError),
         ("58030", DatabaseUnavailableError),
         ("08006", DatabaseUnavailableError),
-        ("XX001", DatabaseUnavailableError),
+        ("XX001", RowsRefusedError),
         ("42501", MisconfiguredError),
         ("42883", MisconfiguredError),
         ("22001", RowsRefusedError),
@@ -78,13 +78,21 @@ def test_the_class_of_a_write_error_decides(
     assert bench.event(event_id).retry_count == 0
 
 
-@pytest.mark.parametrize("code", ["40001", "40P01", "P0001"])
-def test_an_error_at_the_commit_is_an_outage(
-    bench: PostgresBench, event_id: EventId, code: str
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("40001", DatabaseUnavailableError),
+        ("40P01", DatabaseUnavailableError),
+        ("P0001", RowsRefusedError),
+    ],
+)
+def test_what_pm_defers_to_the_commit_is_judged_with_the_write(
+    bench: PostgresBench, event_id: EventId, code: str, error: type[OutboxError]
 ) -> None:
+    # At the commit it would be too late to tell which row it was.
     raise_on_update(bench, code, deferred=True)
 
-    with pytest.raises(DatabaseUnavailableError, match=code):
+    with pytest.raises(error, match=code):
         settle_all(bench)
     assert bench.event(event_id).status == "pending"
 

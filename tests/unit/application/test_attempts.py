@@ -21,7 +21,8 @@ from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, ReviewR
 from tests.unit.domain.claims import FEE_RULE, INTENT, MAPPED, a_claim, rules
 
 PAYER, MERCHANT = AccountId(1), AccountId(2)
-HINT = RetryState(attempts=3, generations=(1, 0))
+BUDGET_S = 60.0
+HINT = RetryState(reason=RetryReason.UNFORESEEN, attempts=3, generations=(1, 0))
 
 
 def intent_of(number: int) -> Intent:
@@ -79,7 +80,7 @@ def test_all_chains_of_a_round_go_out_in_one_request(memory: InMemoryLedger) -> 
     ledger = FaultyLedger(memory)
     attempts = [attempt_at(claim_of(number)) for number in range(5)]
 
-    resolve(ledger, attempts)
+    resolve(ledger, attempts, budget_s=BUDGET_S)
 
     assert verdicts(attempts) == [Done(fee_satang=150)] * 5
     # One for the chains, one for their fees.
@@ -91,7 +92,7 @@ def test_all_chains_of_a_round_go_out_in_one_request(memory: InMemoryLedger) -> 
 
 def test_a_round_with_all_kinds_of_asks_makes_one_request_a_kind(memory: InMemoryLedger) -> None:
     replayed, by_hand = [claim_of(0), claim_of(1)], [claim_of(2), claim_of(3)]
-    resolve(memory, [attempt_at(claimed) for claimed in replayed])
+    resolve(memory, [attempt_at(claimed) for claimed in replayed], budget_s=BUDGET_S)
     memory.create_transfers(
         [
             Transfer(
@@ -106,7 +107,7 @@ def test_a_round_with_all_kinds_of_asks_makes_one_request_a_kind(memory: InMemor
     ledger = FaultyLedger(memory)
     attempts = [attempt_at(claimed) for claimed in (*replayed, *by_hand, claim_of(4))]
 
-    resolve(ledger, attempts)
+    resolve(ledger, attempts, budget_s=BUDGET_S)
 
     assert verdicts(attempts) == [
         *[Done(fee_satang=150)] * 2,
@@ -125,7 +126,7 @@ def test_answers_reach_the_event_that_asked(memory: InMemoryLedger) -> None:
     missing = claim_of(77)
     attempts = [attempt_at(claimed) for claimed in (claim_of(0), missing, claim_of(1))]
 
-    resolve(memory, attempts)
+    resolve(memory, attempts, budget_s=BUDGET_S)
 
     assert isinstance(attempts[0].verdict, Done)
     assert isinstance(attempts[1].verdict, RetryLater)
@@ -139,8 +140,8 @@ def test_the_ledger_is_not_asked_when_there_is_nothing_to_ask(memory: InMemoryLe
         a_claim(action="void_pending", intent=replace(INTENT, tb_transfer_ids=()))
     )
 
-    resolve(ledger, [orphan, nothing_frozen])
-    resolve(ledger, [])
+    resolve(ledger, [orphan, nothing_frozen], budget_s=BUDGET_S)
+    resolve(ledger, [], budget_s=BUDGET_S)
 
     assert ledger.calls == []
     assert orphan.verdict is not None
@@ -161,12 +162,12 @@ def test_a_ledger_that_is_away_ends_the_batch_without_a_verdict(
     attempts = [attempt_at(claim_of(number)) for number in range(3)]
 
     with pytest.raises(LedgerUnavailableError):
-        resolve(ledger, attempts)
+        resolve(ledger, attempts, budget_s=BUDGET_S)
 
     assert verdicts(attempts) == [None] * 3
     # The next attempt sends the same ids; nothing moves twice.
     again = [attempt_at(claim_of(number)) for number in range(3)]
-    resolve(ledger, again)
+    resolve(ledger, again, budget_s=BUDGET_S)
     assert verdicts(again) == [Done(fee_satang=150)] * 3
     [payer] = memory.lookup_accounts([PAYER])
     assert payer.debits_posted == 30_000
@@ -206,7 +207,7 @@ def test_an_answer_that_makes_no_sense_costs_its_event_only(memory: InMemoryLedg
     ledger = TamperingLedger(memory, pending_id=101, tampered=(TransferStatus.CREATED,) * 2)
     attempts = [attempt_at(claim_of(number, retry=HINT)) for number in range(3)]
 
-    resolve(ledger, attempts)
+    resolve(ledger, attempts, budget_s=BUDGET_S)
 
     assert isinstance(attempts[0].verdict, Done)
     assert isinstance(attempts[2].verdict, Done)
@@ -253,7 +254,7 @@ def test_an_exception_while_planning_is_a_verdict() -> None:
 
 def test_an_exception_while_concluding_is_a_retry_that_counts(memory: InMemoryLedger) -> None:
     attempt = attempt_at(a_claim(intent=intent_of(0), retry_count=2, retry=HINT))
-    resolve(memory, [attempt])
+    resolve(memory, [attempt], budget_s=BUDGET_S)
     broken = Rules(fee=BROKEN, retry=rules().retry, jitter=rules().jitter)
 
     conclusion = attempt.conclude(broken)
@@ -310,7 +311,7 @@ def test_an_attempt_goes_from_the_claim_to_what_is_written(memory: InMemoryLedge
     assert attempt.fee_codes == ("revenue.THB", "nostro.ipps.THB")
     assert isinstance(attempt.ask, CreateChain)
 
-    resolve(memory, [attempt])
+    resolve(memory, [attempt], budget_s=BUDGET_S)
 
     assert isinstance(attempt.conclude(rules()), Settle)
 
@@ -326,19 +327,25 @@ def test_what_makes_no_sense_has_its_verdict_before_anything_is_asked() -> None:
 
 def test_a_row_that_postgres_refuses_is_retried_with_the_reason(memory: InMemoryLedger) -> None:
     attempt = attempt_at(claim_of(0, retry=HINT, retry_count=1))
-    resolve(memory, [attempt])
+    resolve(memory, [attempt], budget_s=BUDGET_S)
 
     conclusion = attempt.conclude_refused(RowsRefusedError("value too long"), rules())
 
     assert isinstance(conclusion, Retry)
     assert conclusion.reason is RetryReason.UNFORESEEN
-    assert conclusion.last_error == "unforeseen: Postgres refused the row: value too long"
+    assert conclusion.last_error == "unforeseen: the database refused the row: value too long"
     assert conclusion.attempts == HINT.attempts + 1
     assert conclusion.generations == HINT.generations
 
 
 def test_a_row_that_postgres_keeps_refusing_is_for_a_person_in_the_end() -> None:
-    attempt = attempt_at(claim_of(0, retry_count=11, retry=RetryState(attempts=11, generations=())))
+    attempt = attempt_at(
+        claim_of(
+            0,
+            retry_count=11,
+            retry=RetryState(reason=RetryReason.UNFORESEEN, attempts=11, generations=()),
+        )
+    )
 
     conclusion = attempt.conclude_refused(RowsRefusedError("value too long"), rules())
 

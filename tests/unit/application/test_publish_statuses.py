@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from structlog.testing import capture_logs
 
 from application.errors import RedisUnavailableError
 from application.status_queue import StatusQueue
@@ -107,3 +108,21 @@ def test_flushing_stops_at_the_first_failure_and_keeps_the_rest(
         publish.flush()
 
     assert len(queue) == 3
+
+
+def test_what_was_lost_is_said_once_when_redis_is_back(
+    queue: StatusQueue, publisher: FakePublisher, publish: PublishStatuses
+) -> None:
+    publisher.away = True
+    queue.put(messages(*range(8)))
+    with capture_logs() as while_away, pytest.raises(RedisUnavailableError):
+        publish(timeout_s=0)
+    publisher.away = False
+
+    with capture_logs() as logs:
+        publish.flush()
+
+    assert while_away == []
+    assert [(line["event"], line["messages"]) for line in logs] == [
+        ("outbox: live statuses were lost", 3)
+    ]

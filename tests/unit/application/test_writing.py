@@ -1,7 +1,7 @@
 """A row that Postgres refuses costs only its own event, and few statements."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -16,6 +16,8 @@ from domain.conclusions import Acknowledge, Conclusion, Retry, StatusMessage
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import ClaimedEvent, EventId, IntentId, IntentStatus
 from domain.verdicts import RetryReason
+
+POSTPONED_MS = 300_000
 
 
 @dataclass(slots=True)
@@ -38,7 +40,9 @@ class FakeBatch:
         if self.lost:
             raise DatabaseUnavailableError("the connection is gone")
         for conclusion in conclusions:
-            refused = self.refused_retries if isinstance(conclusion, Retry) else self.refused
+            refused = self.refused
+            if isinstance(conclusion, Retry):
+                refused = set() if conclusion.delay_ms == POSTPONED_MS else self.refused_retries
             if conclusion.event_id in refused:
                 raise RowsRefusedError(f"value too long in event {conclusion.event_id}")
         self.written += conclusions
@@ -69,6 +73,10 @@ def retry_instead(refused: Conclusion, refusal: RowsRefusedError) -> Retry:
     )
 
 
+def postpone_instead(refused: Conclusion, refusal: RowsRefusedError) -> Retry:
+    return replace(retry_instead(refused, refusal), delay_ms=POSTPONED_MS)
+
+
 def conclusions(count: int) -> list[Conclusion]:
     return [conclusion(number) for number in range(count)]
 
@@ -76,7 +84,7 @@ def conclusions(count: int) -> list[Conclusion]:
 def test_an_ordinary_batch_is_one_write() -> None:
     batch = FakeBatch()
 
-    written = write_all(batch, conclusions(500), retry_instead)
+    written = write_all(batch, conclusions(500), [retry_instead])
 
     assert batch.writes == 1
     assert written.conclusions == batch.written == conclusions(500)
@@ -86,7 +94,7 @@ def test_an_ordinary_batch_is_one_write() -> None:
 def test_an_empty_batch_is_no_write() -> None:
     batch = FakeBatch()
 
-    assert write_all(batch, [], retry_instead).conclusions == []
+    assert write_all(batch, [], [retry_instead]).conclusions == []
     assert batch.writes == 0
 
 
@@ -95,7 +103,7 @@ def test_one_refused_row_is_replaced_and_all_others_are_written(count: int) -> N
     for bad in range(count):
         batch = FakeBatch(refused={bad})
 
-        written = write_all(batch, conclusions(count), retry_instead)
+        written = write_all(batch, conclusions(count), [retry_instead])
 
         replaced = retry_instead(
             conclusion(bad), RowsRefusedError(f"value too long in event {bad}")
@@ -107,7 +115,7 @@ def test_one_refused_row_is_replaced_and_all_others_are_written(count: int) -> N
 def test_one_refused_row_of_500_costs_few_writes() -> None:
     batch = FakeBatch(refused={321})
 
-    write_all(batch, conclusions(500), retry_instead)
+    write_all(batch, conclusions(500), [retry_instead])
 
     assert batch.writes <= 21
 
@@ -123,7 +131,7 @@ def test_each_event_is_written_once_or_left_alone(
     batch = FakeBatch(refused=refused, refused_retries=refused_retries)
 
     with capture_logs():
-        written = write_all(batch, conclusions(count), retry_instead)
+        written = write_all(batch, conclusions(count), [retry_instead])
 
     assert written.conclusions == batch.written
     assert [c.event_id for c in written.conclusions] == [
@@ -138,7 +146,7 @@ def test_an_event_of_which_not_even_the_refusal_can_be_noted_is_logged_and_left_
     batch = FakeBatch(refused={1}, refused_retries={1})
 
     with capture_logs() as logs:
-        written = write_all(batch, conclusions(3), retry_instead)
+        written = write_all(batch, conclusions(3), [retry_instead])
 
     assert [c.event_id for c in written.conclusions] == [0, 2]
     assert [(line["event"], line["event_id"], line["log_level"]) for line in logs] == [
@@ -146,10 +154,21 @@ def test_an_event_of_which_not_even_the_refusal_can_be_noted_is_logged_and_left_
     ]
 
 
+def test_the_next_substitute_is_written_if_the_first_is_refused_too() -> None:
+    batch = FakeBatch(refused={1}, refused_retries={1})
+
+    with capture_logs() as logs:
+        written = write_all(batch, conclusions(3), [retry_instead, postpone_instead])
+
+    assert logs == []
+    assert written.conclusions == batch.written
+    assert [type(each) for each in written.conclusions] == [Acknowledge, Retry, Acknowledge]
+
+
 def test_a_lost_connection_ends_it() -> None:
     batch = FakeBatch(lost=True)
 
     with pytest.raises(DatabaseUnavailableError):
-        write_all(batch, conclusions(4), retry_instead)
+        write_all(batch, conclusions(4), [retry_instead])
 
     assert batch.writes == 1

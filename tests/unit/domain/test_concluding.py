@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.audit import audit_event
-from domain.concluding import conclude
+from domain.concluding import conclude, postpone
 from domain.conclusions import (
     Acknowledge,
     AuditEvent,
@@ -169,13 +169,14 @@ def test_a_void_fails_the_intent_for_the_psps_reason(
 
     assert settle.status is IntentStatus.FAILED
     assert settle.failure_reason == failure_reason
-    assert settle.audit.reason == failure_reason
+    assert settle.audit.reason == "void_pending"
     assert settle.audit.status_from == "AUTHORIZED"
     assert settle.audit.status_to is IntentStatus.FAILED
     assert payload_of(settle.audit) == {
         "by": "outbox-worker",
         "eventId": 7,
         "action": "void_pending",
+        "failureReason": failure_reason,
     }
 
 
@@ -223,8 +224,15 @@ def test_what_made_no_sense_cannot_be_done() -> None:
 # Retry.
 
 
+def earlier(attempts: int, reason: RetryReason, *, generations: tuple[int, ...] = ()) -> RetryState:
+    """Return what so many failures in a row for *reason* left behind."""
+    return RetryState(reason=reason, attempts=attempts, generations=generations)
+
+
 def test_a_retry_says_why_and_when_and_what_was_learned() -> None:
-    claimed = a_claim(retry_count=3, retry=RetryState(attempts=2, generations=(9, 9, 9)))
+    claimed = a_claim(
+        retry_count=3, retry=earlier(2, RetryReason.LEDGER_REFUSED, generations=(9, 9, 9))
+    )
 
     retry = retried(RetryLater(RetryReason.LEDGER_REFUSED, "closed", (1, 0, 2)), claimed)
 
@@ -244,7 +252,7 @@ def test_the_delay_grows_with_every_failure_whatever_its_reason(
     retry_count: int, delay_ms: int
 ) -> None:
     policy = RetryPolicy(backoff=Backoff(first_ms=50, max_ms=300))
-    claimed = a_claim(retry_count=retry_count, retry=RetryState(attempts=0, generations=()))
+    claimed = a_claim(retry_count=retry_count, retry=earlier(0, RetryReason.UNFORESEEN))
 
     for reason in RetryReason:
         assert retried(RetryLater(reason, "x"), claimed, policy).delay_ms == delay_ms
@@ -258,8 +266,8 @@ def test_the_attempt_that_reaches_the_limit_is_the_last(
     policy = RetryPolicy(attempts_max=3, attempts_max_not_found=3, gives_up=gives_up)
     verdict = RetryLater(reason, "detail")
 
-    second = a_claim(retry_count=1, retry=RetryState(attempts=1, generations=()))
-    third = a_claim(retry_count=2, retry=RetryState(attempts=2, generations=()))
+    second = a_claim(retry_count=1, retry=earlier(1, reason))
+    third = a_claim(retry_count=2, retry=earlier(2, reason))
 
     assert isinstance(concluded(verdict, claimed=second, policy=policy), Retry)
     conclusion = concluded(verdict, claimed=third, policy=policy)
@@ -281,7 +289,7 @@ def test_a_first_failure_is_the_last_where_one_attempt_is_allowed() -> None:
 
 @pytest.mark.parametrize("reason", FOR_EVER)
 def test_a_fault_of_the_fee_is_never_given_up_and_never_counted(reason: RetryReason) -> None:
-    claimed = a_claim(retry_count=10_000, retry=RetryState(attempts=11, generations=()))
+    claimed = a_claim(retry_count=10_000, retry=earlier(11, reason))
 
     retry = retried(RetryLater(reason, "x"), claimed)
 
@@ -291,7 +299,7 @@ def test_a_fault_of_the_fee_is_never_given_up_and_never_counted(reason: RetryRea
 
 @pytest.mark.parametrize("reason", COUNTED)
 def test_a_retry_count_set_to_0_by_hand_begins_the_count_anew(reason: RetryReason) -> None:
-    claimed = a_claim(retry_count=0, retry=RetryState(attempts=100, generations=(1, 2)))
+    claimed = a_claim(retry_count=0, retry=earlier(100, reason, generations=(1, 2)))
 
     retry = retried(RetryLater(reason, "x", (1, 2)), claimed)
 
@@ -301,9 +309,28 @@ def test_a_retry_count_set_to_0_by_hand_begins_the_count_anew(reason: RetryReaso
 
 
 def test_a_count_begun_anew_stays_0_for_a_fault_of_the_fee() -> None:
-    claimed = a_claim(retry_count=0, retry=RetryState(attempts=100, generations=()))
+    claimed = a_claim(retry_count=0, retry=earlier(100, RetryReason.FEE_REFUSED))
 
     assert retried(RetryLater(RetryReason.FEE_REFUSED, "x"), claimed).attempts == 0
+
+
+def test_another_reason_begins_the_count_anew() -> None:
+    claimed = a_claim(retry_count=11, retry=earlier(11, RetryReason.UNFORESEEN))
+
+    retry = retried(RetryLater(RetryReason.PENDING_TRANSFER_NOT_FOUND, "x"), claimed)
+
+    assert retry.attempts == 1
+
+
+def test_a_postponed_event_waits_longest_and_is_not_counted() -> None:
+    claimed = a_claim(
+        retry_count=3, retry=earlier(2, RetryReason.LEDGER_REFUSED, generations=(1, 0))
+    )
+
+    retry = postpone(claimed, "refused\0twice", rules())
+
+    assert (retry.attempts, retry.generations, retry.delay_ms) == (2, (1, 0), 300_000)
+    assert retry.last_error == "refused twice"
 
 
 def test_an_event_without_a_retry_row_starts_counting() -> None:
@@ -357,7 +384,7 @@ def test_where_giving_up_is_off_a_permanent_fault_is_retried_for_ever(
     claimed = a_claim(
         intent=None if orphan else INTENT,
         retry_count=1_000,
-        retry=RetryState(attempts=1_000, generations=()),
+        retry=earlier(1_000, RetryReason.NEEDS_REVIEW, generations=(7, 0)),
     )
 
     retry = concluded(ManualReview(reason, "detail"), claimed=claimed, policy=NEVER_GIVES_UP)
@@ -365,6 +392,7 @@ def test_where_giving_up_is_off_a_permanent_fault_is_retried_for_ever(
     assert isinstance(retry, Retry)
     assert retry.reason is RetryReason.NEEDS_REVIEW
     assert retry.last_error == f"needs_review: {reason}: detail"
+    assert retry.generations == (7, 0)
     assert retry.delay_ms == 300_000
 
 
@@ -378,7 +406,7 @@ verdicts = st.builds(RetryLater, st.sampled_from(RetryReason), hostile) | st.bui
 def test_an_error_is_written_clean_and_within_bounds(
     verdict: Verdict, gives_up: bool, attempts: int
 ) -> None:
-    claimed = a_claim(retry_count=attempts, retry=RetryState(attempts=attempts, generations=()))
+    claimed = a_claim(retry_count=attempts, retry=earlier(attempts, RetryReason.UNFORESEEN))
 
     conclusion = concluded(verdict, claimed=claimed, policy=RetryPolicy(gives_up=gives_up))
 

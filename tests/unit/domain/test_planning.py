@@ -206,7 +206,10 @@ def test_a_post_without_a_fee_still_looks_for_one_that_was_charged(psp: Any) -> 
 
 @actions
 def test_what_earlier_attempts_learned_is_handed_on(action: Action) -> None:
-    claimed = a_claim(action=action.value, retry=RetryState(attempts=2, generations=(1, 0, 3)))
+    claimed = a_claim(
+        action=action.value,
+        retry=RetryState(reason=RetryReason.UNFORESEEN, attempts=2, generations=(1, 0, 3)),
+    )
 
     order = planned(a_task(action), claimed)
 
@@ -215,7 +218,9 @@ def test_what_earlier_attempts_learned_is_handed_on(action: Action) -> None:
 
 
 def test_an_unmapped_fee_account_is_waited_for_before_the_ledger_is_asked() -> None:
-    claimed = a_claim(retry=RetryState(attempts=0, generations=(1, 0, 3)))
+    claimed = a_claim(
+        retry=RetryState(reason=RetryReason.UNFORESEEN, attempts=0, generations=(1, 0, 3))
+    )
 
     verdict = planned(a_task(), claimed, accounts={})
 

@@ -1,5 +1,7 @@
 """What becomes of a chain, judged by the ledger's balances, whoever was there before us."""
 
+from dataclasses import replace
+
 import pytest
 
 from domain.intents import Action
@@ -193,6 +195,26 @@ def test_an_id_of_ours_that_is_no_resolution_at_all_is_for_a_person() -> None:
             code=1,
         )
     )
+
+    assert reviewed(money.post()) is ReviewReason.DIFFERENT_TRANSFER_EXISTS
+    assert money.frozen() == amounts(1)
+
+
+def test_an_id_of_ours_that_posted_another_pending_transfer_is_for_a_person() -> None:
+    # Of the same amount, so that only the pending id tells.
+    money = FrozenMoney.with_all_frozen(1)
+    other = Transfer(
+        id=money.fresh_id(),
+        debit_account_id=payer_of(1),
+        credit_account_id=MERCHANT,
+        amount=AMOUNTS[0],
+        ledger=LEDGER,
+        code=1,
+        flags=TransferFlags.PENDING,
+    )
+    ours = build_resolving_transfer(INTENT_ID, Action.POST_PENDING, pending_id_of(0), generation=0)
+    money.must_send(other)
+    money.must_send(replace(ours, pending_id=other.id))
 
     assert reviewed(money.post()) is ReviewReason.DIFFERENT_TRANSFER_EXISTS
     assert money.frozen() == amounts(1)
@@ -469,6 +491,20 @@ def test_already_posted_without_a_post_to_show_for_it_is_no_success() -> None:
 
     assert resolution.verdict is not None
     assert retried(resolution.verdict) is RetryReason.RESOLUTION_NOT_FOUND
+
+
+def test_a_post_under_our_own_id_is_ours_whatever_the_ledger_calls_it() -> None:
+    money = FrozenMoney.with_all_frozen(1)
+    money.must_send(
+        build_resolving_transfer(INTENT_ID, Action.POST_PENDING, pending_id_of(0), generation=0)
+    )
+    resolution = Resolution(money.order(Action.POST_PENDING))
+
+    resolution.answer((TransferStatus.PENDING_TRANSFER_ALREADY_POSTED,))
+
+    # So the fee is ours to charge.
+    assert drive(resolution, money.ledger) == Done(fee_satang=150)
+    assert money.fees() == [150]
 
 
 def test_a_post_whose_pending_transfer_is_not_shown_is_not_taken_for_full() -> None:

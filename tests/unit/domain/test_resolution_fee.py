@@ -286,7 +286,6 @@ def test_a_two_phase_transfer_with_the_intents_id_and_the_fees_code_is_no_fee() 
     assert money.post() == Done(resolved_elsewhere=True)
 
 
-@pytest.mark.xfail(reason="a fee of the old worker is looked for only where a post is not ours")
 def test_a_fee_that_the_old_worker_charged_after_our_chain_is_not_charged_again() -> None:
     # Ours posted and could not pay the fee; the old worker took over, got ALREADY_POSTED and,
     # in the same request, its fee; it died before its commit, and we are back.
@@ -313,6 +312,19 @@ def test_our_own_fee_counts_although_somebody_else_posted_a_member() -> None:
 
     assert money.post() == Done(fee_satang=150, resolved_elsewhere=True)
     assert money.fees() == [150]
+
+
+def test_our_own_fee_counts_even_if_only_the_look_up_shows_it() -> None:
+    money = FrozenMoney.with_all_frozen(1)
+    money.must_send(our_fee())
+    money.resolve_by_hand(0, POST)
+    resolution = Resolution(money.order(Action.POST_PENDING))
+    search = answer_until(resolution, money.ledger, FindResolutions).search
+    [found] = money.ledger.find_resolutions([search])
+
+    resolution.answer(tuple(transfer for transfer in found if transfer.code != FEE_CODE))
+
+    assert resolution.verdict == Done(fee_satang=150, resolved_elsewhere=True)
 
 
 def test_our_own_fee_of_a_later_generation_counts_although_somebody_else_posted() -> None:
@@ -352,6 +364,35 @@ def test_what_a_search_holds_beyond_the_question_is_not_taken_for_the_fee(fee: F
     other = replace(money.foreign_fee(user_data_128=0), credit_account_id=BANK)
     money.must_send(*old_workers_chain(money), other)
     resolution = Resolution(money.order(Action.POST_PENDING, fee=fee))
+    answer_until(resolution, money.ledger, FindResolutions)
+
+    resolution.answer(tuple(money.ledger.all_transfers()))
+
+    assert resolution.verdict == Done(resolved_elsewhere=True)
+
+
+@pytest.mark.parametrize("user_data_128", [0, INTENT_ID.int], ids=["unmarked", "marked"])
+def test_a_transfer_of_another_code_is_not_taken_for_the_fee_although_a_search_holds_it(
+    user_data_128: int,
+) -> None:
+    money = FrozenMoney.with_all_frozen(1)
+    other = replace(money.foreign_fee(user_data_128=user_data_128), code=FEE_CODE + 1)
+    money.must_send(*old_workers_chain(money), other)
+    resolution = Resolution(money.order(Action.POST_PENDING))
+    answer_until(resolution, money.ledger, FindResolutions)
+
+    resolution.answer(tuple(money.ledger.all_transfers()))
+
+    assert resolution.verdict == Done(resolved_elsewhere=True)
+
+
+def test_an_unmarked_fee_of_a_later_request_is_not_taken_for_ours_although_a_search_holds_it() -> (
+    None
+):
+    money = FrozenMoney.with_all_frozen(1)
+    money.must_send(*old_workers_chain(money))
+    money.must_send(money.foreign_fee(user_data_128=0))
+    resolution = Resolution(money.order(Action.POST_PENDING))
     answer_until(resolution, money.ledger, FindResolutions)
 
     resolution.answer(tuple(money.ledger.all_transfers()))

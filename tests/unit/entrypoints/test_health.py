@@ -119,6 +119,41 @@ def test_lanes_that_see_the_same_outage_make_one_line(health: Health) -> None:
     assert len(logs) == 1
 
 
+def test_a_fault_of_one_owner_is_not_over_because_another_gets_along(health: Health) -> None:
+    # A table that delivering needs is missing; to the lanes Postgres looks well.
+    with capture_logs() as logs:
+        for _ in range(3):
+            health.up(Part.DATABASE, owner="lanes")
+            health.down(Part.DATABASE, "no table", owner="delivery")
+
+    assert [line["event"] for line in logs] == ["outbox: part is up", "outbox: part is down"]
+    assert health.faults()[Part.DATABASE] == "no table"
+
+    health.up(Part.DATABASE, owner="delivery")
+
+    assert health.is_up(Part.DATABASE)
+
+
+def test_an_outage_is_over_when_anybody_reaches_the_part(health: Health) -> None:
+    health.down(Part.DATABASE, "refused")
+
+    health.up(Part.DATABASE, owner="delivery")
+
+    assert health.is_up(Part.DATABASE)
+
+
+def test_every_fault_of_a_part_is_shown_once(health: Health) -> None:
+    health.down(Part.DATABASE, "no table", owner="lanes")
+    health.down(Part.DATABASE, "no table", owner="delivery")
+    health.down(Part.DATABASE, "refused")
+
+    assert health.faults()[Part.DATABASE] == "no table; refused"
+
+    health.up(Part.DATABASE, owner="lanes")
+
+    assert health.faults()[Part.DATABASE] == "no table"
+
+
 def test_the_process_is_alive_whatever_is_down(server: HealthServer) -> None:
     assert get(server, "/livez") == (200, {"alive": True})
 

@@ -78,9 +78,10 @@ def start(health: Health) -> Iterator[Callable[..., Loop]]:
         *,
         tick_ms: int = NEVER_MS,
         jitter: Callable[[int], int] = lambda _: 0,
+        owner: str = "",
     ) -> Loop:
         pace = Pace(tick_ms=tick_ms, backoff=Backoff(first_ms=100, max_ms=1_000), jitter=jitter)
-        loop = Loop("test", step, pace=pace, health=health, redis_part=Part.STATUS)
+        loop = Loop("test", step, pace=pace, health=health, redis_part=Part.STATUS, owner=owner)
         loops.append(loop)
         loop.start()
         return loop
@@ -218,6 +219,25 @@ def test_an_error_of_a_port_turns_its_part_red_and_the_loop_goes_on(
 
     step.wait_until_over()
     assert health.faults() == {part: "no answer"}
+
+
+@pytest.mark.parametrize(
+    ("error", "is_over"),
+    [
+        (DatabaseUnavailableError("refused"), True),
+        (DatabaseMisconfiguredError("no table"), False),
+    ],
+)
+def test_only_what_is_not_as_the_loop_needs_it_outlasts_the_success_of_another(
+    start: Callable[..., Loop], health: Health, error: OutboxError, is_over: bool
+) -> None:
+    step = Script([error])
+    start(step, owner="lanes")
+    step.wait_until_over()
+
+    health.up(Part.DATABASE, owner="delivery")
+
+    assert health.is_up(Part.DATABASE) is is_over
 
 
 def test_an_unforeseen_error_is_logged_with_its_traceback_and_the_loop_goes_on(

@@ -230,7 +230,6 @@ def test_a_variable_that_only_looks_like_ours_is_found(monkeypatch: pytest.Monke
     assert unknown_variables() == ["OUTBOX_BATCH_SIZES", "OUTBOX_TICK"]
 
 
-@pytest.mark.xfail(reason="names are derived without the aliases")
 @pytest.mark.parametrize("variable", REQUIRED)
 def test_our_prefix_before_a_name_of_pms_is_found(
     monkeypatch: pytest.MonkeyPatch, variable: str
@@ -240,7 +239,6 @@ def test_our_prefix_before_a_name_of_pms_is_found(
     assert unknown_variables() == [f"OUTBOX_{variable}"]
 
 
-@pytest.mark.xfail(reason="times have no upper bound, and threads cannot wait that long")
 @pytest.mark.parametrize(
     "variable",
     [variable for variable in BAD if variable.endswith("_MS")],

@@ -42,11 +42,17 @@ WAIT_S = 10.0
 
 @dataclass(slots=True)
 class FakeOutbox:
-    """Implements ``OutboxRepository``: one batch of ``events``, then nothing; counts claims."""
+    """Implements ``OutboxRepository``: one batch of ``events``, then nothing; counts calls."""
 
     events: Sequence[ClaimedEvent] = ()
     away: bool = False
     claims: int = 0
+    rehearsals: int = 0
+
+    def rehearse(self) -> None:
+        self.rehearsals += 1
+        if self.away:
+            raise DatabaseUnavailableError("away")
 
     @contextmanager
     def claim(self, *, limit: int) -> Iterator[ClaimedBatch]:
@@ -64,9 +70,10 @@ def lane_step(outbox: FakeOutbox, ledger: FaultyLedger, health: Health) -> LaneS
         announcements=StatusQueue(size_max=10),
         rules=rules(),
         batch_size=10,
+        ledger_budget_s=60.0,
         jobs_written=lambda: None,
     )
-    return LaneStep(settle_batch=settle_batch, ledger=ledger, health=health)
+    return LaneStep(outbox=outbox, settle_batch=settle_batch, ledger=ledger, health=health)
 
 
 @pytest.fixture
@@ -90,6 +97,23 @@ def test_a_ledger_that_was_not_reached_yet_is_probed_before_anything_is_claimed(
     assert [(call.method, tuple(call.argument)) for call in ledger.calls] == [("lookup", PROBE_IDS)]
     assert health.is_ready()
     assert outbox.claims == 1
+
+
+def test_nothing_is_claimed_before_the_database_was_found_in_order(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    outbox = FakeOutbox(away=True)
+    step = lane_step(outbox, ledger, health)
+
+    for _ in range(3):
+        with pytest.raises(DatabaseUnavailableError):
+            step()
+    assert (outbox.rehearsals, outbox.claims) == (3, 0)
+    outbox.away = False
+    step()
+    step()
+
+    assert (outbox.rehearsals, outbox.claims) == (4, 2), "and not asked again"
 
 
 def test_a_ledger_that_is_up_is_not_probed(health: Health, ledger: FaultyLedger) -> None:

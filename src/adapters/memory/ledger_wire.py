@@ -1,0 +1,75 @@
+"""How requests and answers of a remote in-memory ledger look in JSON, numbers exact."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from typing import Any, Final
+from uuid import UUID
+
+from application.ports.ledger import Ledger
+from domain.intents import IntentId
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.transfer_status import status_of
+from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+
+_FIELDS: Final = tuple(field.name for field in fields(Transfer))
+
+Packed = Sequence[int]
+
+
+def pack(transfer: Transfer) -> Packed:
+    """Return the fields' values in their order."""
+    return [int(value) for value in astuple(transfer)]
+
+
+def unpack(packed: Packed) -> Transfer:
+    """Reverse ``pack``."""
+    values: dict[str, Any] = dict(zip(_FIELDS, packed, strict=True))
+    return Transfer(**values | {"flags": TransferFlags(values["flags"])})
+
+
+def pack_search(search: ResolutionSearch) -> dict[str, Any]:
+    """Return *search* as an object."""
+    return {
+        "intent_id": str(search.intent_id),
+        "pendings": list(map(pack, search.pendings)),
+        "fee_code": search.fee_code,
+        "fee_credit_account_id": search.fee_credit_account_id,
+    }
+
+
+def unpack_chain_answer(packed: Any) -> ChainAnswer:
+    """Reverse what ``answer`` makes of the answer to a chain."""
+    if isinstance(packed, str):
+        return ChainRefused(packed)
+    return tuple(map(status_of, packed))
+
+
+def answer(ledger: Ledger, request: Any) -> Any:
+    """Carry *request*, a method's name and its argument, out and pack the answer."""
+    match request:
+        case ["create_chains", chains]:
+            sent = [tuple(map(unpack, chain)) for chain in chains]
+            return list(map(_pack_chain_answer, ledger.create_chains(sent)))
+        case ["lookup", ids]:
+            return list(map(pack, ledger.lookup(list(map(TransferId, ids))).values()))
+        case ["find_resolutions", searches]:
+            found = ledger.find_resolutions(list(map(_unpack_search, searches)))
+            return [list(map(pack, transfers)) for transfers in found]
+        case _:
+            raise ValueError(f"no such request: {request!r}")
+
+
+def _pack_chain_answer(answer: ChainAnswer) -> str | list[int]:
+    if isinstance(answer, ChainRefused):
+        return answer.detail
+    return [int(getattr(status, "code", status)) for status in answer]  # type: ignore[arg-type]
+
+
+def _unpack_search(packed: dict[str, Any]) -> ResolutionSearch:
+    account_id = packed["fee_credit_account_id"]
+    return ResolutionSearch(
+        intent_id=IntentId(UUID(packed["intent_id"])),
+        pendings=tuple(map(unpack, packed["pendings"])),
+        fee_code=packed["fee_code"],
+        fee_credit_account_id=None if account_id is None else AccountId(account_id),
+    )

@@ -1,0 +1,196 @@
+"""What must hold of every intent once the outbox is at rest (DESIGN §11).
+
+Pure: whoever asks has gathered the evidence, from the database, the ledger and the stream.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from domain.conclusions import HistoryLine, LineKind
+from domain.intents import Action, IntentId, IntentStatus
+from domain.transfers import Transfer, TransferFlags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventEvidence:
+    """An outbox event at rest."""
+
+    action: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentEvidence:
+    """All that is known of one intent.
+
+    ``expired`` pending transfers are released without a resolver. ``jobs_expected`` are the
+    notification ids that follow from the intent, ``jobs_seen`` those read from the stream, as
+    often as they were read.
+    """
+
+    intent_id: IntentId
+    status: str
+    events: tuple[EventEvidence, ...]
+    pendings: tuple[Transfer, ...]
+    resolvers: tuple[Transfer, ...]
+    expired: frozenset[int] = frozenset()
+    fees: tuple[Transfer, ...] = ()
+    lines: tuple[HistoryLine, ...] = ()
+    final_audits: int = 0
+    jobs_expected: tuple[UUID, ...] = ()
+    jobs_seen: tuple[UUID, ...] = ()
+
+    @property
+    def posted_satang(self) -> int:
+        """What the ledger moved for this intent, fees aside."""
+        return sum(one.amount for one in self.resolvers if _is_post(one))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """One line of the report; ``broken`` names what does not fit, one text an intent."""
+
+    number: int
+    text: str
+    broken: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Is there nothing that does not fit?"""
+        return not self.broken
+
+
+Fault = Callable[[IntentEvidence], str | None]
+"""Says what is wrong with one intent, None if nothing is."""
+
+
+def check_invariants(
+    evidence: Sequence[IntentEvidence], *, jobs_exactly_once: bool
+) -> tuple[Invariant, ...]:
+    """Check invariants 1 to 7; ``jobs_exactly_once`` where nothing crashed and Redis was up."""
+    return (
+        Invariant(
+            number=1,
+            text="each pending transfer is resolved at most once, as its event orders",
+            broken=tuple(_all(evidence, _resolved_otherwise)),
+        ),
+        Invariant(
+            number=2,
+            text="SETTLED has all posted, FAILED has all voided or expired, and the reverse",
+            broken=tuple(_all(evidence, _status_without_money)),
+        ),
+        Invariant(
+            number=3,
+            text="at most one PSP fee an intent, none without its money posted",
+            broken=tuple(_all(evidence, _fee_too_many)),
+        ),
+        Invariant(
+            number=4,
+            text="history has each line once, and adds up to what the ledger posted",
+            broken=tuple(_all(evidence, _history_off)),
+        ),
+        Invariant(
+            number=5,
+            text="one final audit row an intent",
+            broken=tuple(_all(evidence, _audit_off)),
+        ),
+        Invariant(
+            number=6,
+            text="every push job is on the stream "
+            + ("exactly once" if jobs_exactly_once else "at least once"),
+            broken=tuple(_jobs_off(evidence, exactly_once=jobs_exactly_once)),
+        ),
+        Invariant(
+            number=7,
+            text="every event has ended, processed or failed",
+            broken=tuple(_all(evidence, _event_open)),
+        ),
+    )
+
+
+def _all(evidence: Iterable[IntentEvidence], fault_of: Fault) -> Iterator[str]:
+    for one in evidence:
+        fault = fault_of(one)
+        if fault is not None:
+            yield f"intent {one.intent_id}: {fault}"
+
+
+def _resolved_otherwise(one: IntentEvidence) -> str | None:
+    resolved = Counter(resolver.pending_id for resolver in one.resolvers)
+    if any(times > 1 for times in resolved.values()):
+        return "a pending transfer is resolved twice"
+    ordered = {event.action for event in one.events if event.status == "processed"}
+    done = {
+        Action.POST_PENDING if _is_post(each) else Action.VOID_PENDING for each in one.resolvers
+    }
+    if ordered and not done <= ordered:
+        return f"ordered {', '.join(sorted(ordered))}; done {', '.join(sorted(done))}"
+    return None
+
+
+def _status_without_money(one: IntentEvidence) -> str | None:
+    posted = {each.pending_id for each in one.resolvers if _is_post(each)}
+    voided = {each.pending_id for each in one.resolvers if not _is_post(each)}
+    pending = {each.id for each in one.pendings}
+    if one.status == IntentStatus.SETTLED and posted != pending:
+        return "SETTLED, and not all of it is posted"
+    if one.status == IntentStatus.FAILED and voided | one.expired != pending:
+        return "FAILED, and not all of it is released"
+    if one.status in (IntentStatus.SETTLED, IntentStatus.FAILED, IntentStatus.MANUAL_REVIEW):
+        return None
+    if pending and pending in (posted, voided | one.expired):
+        return f"the money is resolved, and the intent is {one.status}"
+    return None
+
+
+def _fee_too_many(one: IntentEvidence) -> str | None:
+    if len(one.fees) > 1:
+        return f"{len(one.fees)} fees"
+    if one.fees and len([each for each in one.resolvers if _is_post(each)]) < len(one.pendings):
+        return "a fee, and not all of the money is posted"
+    return None
+
+
+def _history_off(one: IntentEvidence) -> str | None:
+    if [line.line_no for line in one.lines] != list(range(len(one.lines))):
+        return "lines are missing or doubled"
+    if one.status != IntentStatus.SETTLED:
+        return "history without a settlement" if one.lines else None
+    parts_satang = _sum_of(one.lines, LineKind.PRINCIPAL, LineKind.FEE)
+    if parts_satang != one.posted_satang:
+        return f"history has {parts_satang} satang, the ledger posted {one.posted_satang}"
+    charged_satang = sum(fee.amount for fee in one.fees)
+    if _sum_of(one.lines, LineKind.PSP_FEE) != charged_satang:
+        return f"history differs from the fee of {charged_satang} satang in the ledger"
+    return None
+
+
+def _audit_off(one: IntentEvidence) -> str | None:
+    expected = 1 if one.status in (IntentStatus.SETTLED, IntentStatus.FAILED) else 0
+    if one.final_audits != expected:
+        return f"{one.status}, and {one.final_audits} final audit rows"
+    return None
+
+
+def _jobs_off(evidence: Iterable[IntentEvidence], *, exactly_once: bool) -> Iterator[str]:
+    for one in evidence:
+        seen = Counter(one.jobs_seen)
+        if set(seen) != set(one.jobs_expected):
+            yield f"intent {one.intent_id}: {len(seen)} jobs of {len(one.jobs_expected)}"
+        elif exactly_once and any(times > 1 for times in seen.values()):
+            yield f"intent {one.intent_id}: a job is there twice"
+
+
+def _event_open(one: IntentEvidence) -> str | None:
+    open_events = [event for event in one.events if event.status not in ("processed", "failed")]
+    return f"{len(open_events)} events are {open_events[0].status}" if open_events else None
+
+
+def _is_post(resolver: Transfer) -> bool:
+    return TransferFlags.POST_PENDING_TRANSFER in resolver.flags
+
+
+def _sum_of(lines: Iterable[HistoryLine], *kinds: LineKind) -> int:
+    return sum(line.amount_satang for line in lines if line.kind in kinds)

@@ -1,0 +1,1 @@
+"""The main job for a newcomer: ``outbox-worker demo``, on servers of its own."""

@@ -1,0 +1,76 @@
+"""The wiring of ``outbox-worker doctor``: what it examines, and with which settings."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from redis import Redis
+
+from adapters.postgres.account_map import PostgresAccountMap
+from adapters.postgres.probe import PostgresProbe
+from adapters.redis import probe_checks
+from adapters.redis.probe import RedisProbe
+from adapters.tigerbeetle.accounts import TigerBeetleAccounts
+from adapters.tigerbeetle.probe import TigerBeetleProbe
+from application.accounts_probe import AccountsProbe
+from application.ports.probe import Probe
+from application.use_cases.diagnose import Diagnose
+from domain.fees import FeeRule
+from entrypoints.settings import Settings
+
+FEE_PSP: Final = "IPPS"
+FEE_CURRENCY: Final = "THB"
+"""Whose fee accounts must be there: the only ones that the sources name."""
+
+_PATIENCE_S: Final = 10.0
+"""On top of the ledger's deadline: time-outs of Postgres and Redis, and a few round trips."""
+
+
+def build_accounts(settings: Settings) -> TigerBeetleAccounts:
+    """Return the ledger's accounts; all probes share its one client."""
+    return TigerBeetleAccounts(
+        addresses=settings.tigerbeetle_addresses,
+        cluster_id=settings.tigerbeetle_cluster_id,
+        deadline_s=settings.ledger_deadline_ms / 1_000,
+    )
+
+
+def build_diagnose(
+    settings: Settings,
+    accounts: TigerBeetleAccounts,
+    fee: FeeRule,
+    make_redis: Callable[[], Redis],
+    make_notifications_redis: Callable[[], Redis],
+    stream: str,
+) -> Diagnose:
+    """Return the diagnosis of everything that *settings* name."""
+    dsn = settings.database_url.get_secret_value()
+    timeout_s = settings.connect_timeout_ms / 1_000
+    probes: Sequence[Probe] = [
+        PostgresProbe(dsn=dsn, timeout_s=timeout_s, connections_needed=settings.lanes + 1),
+        TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, accounts=accounts),
+        AccountsProbe(
+            account_map=PostgresAccountMap(dsn=dsn, timeout_s=timeout_s),
+            ledger=accounts,
+            fee_codes=fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
+        ),
+        RedisProbe(
+            name="Redis, live status",
+            setting="REDIS_URL",
+            make_client=make_redis,
+            checks=[
+                ("server", probe_checks.server),
+                ("publishing", probe_checks.publishing),
+            ],
+        ),
+        RedisProbe(
+            name="Redis, push jobs",
+            setting="NOTIFICATIONS_REDIS_URL" if settings.notifications_redis_url else "REDIS_URL",
+            make_client=make_notifications_redis,
+            checks=[
+                ("server", probe_checks.server),
+                ("appending", probe_checks.appending_to(stream)),
+                ("keeping", probe_checks.keeping),
+            ],
+        ),
+    ]
+    return Diagnose(probes=probes, timeout_s=settings.ledger_deadline_ms / 1_000 + _PATIENCE_S)
