@@ -94,3 +94,24 @@ def doctor(
     settings = load_settings()
     configure_logs(format=settings.log_format, level="error")
     raise typer.Exit(run_doctor(Container(settings=providers.Object(settings)), as_json=as_json))
+
+
+@app.command()
+def demo(
+    intents: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 1_000,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same intents.")] = 1,
+    faults: Annotated[
+        bool, typer.Option("--faults", help="Poison, outages and a killed worker in the middle.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the servers up until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Show the main job on servers of its own; exit 1 when an invariant is broken."""
+    # Here, since no other command needs the packages of the extra "demo".
+    from rich.console import Console
+
+    from entrypoints.demo.run import Options, run_demo
+
+    options = Options(intents=intents, seed=seed, with_faults=faults, keep=keep)
+    raise typer.Exit(0 if run_demo(Console(), options) else 1)

@@ -42,7 +42,7 @@ from domain.retry import Backoff, Jitter, RetryPolicy
 from entrypoints.diagnosis import build_accounts, build_diagnose
 from entrypoints.health import Health, HealthServer, Part
 from entrypoints.loops import Loop, Pace
-from entrypoints.settings import Settings, load_settings
+from entrypoints.settings import NOTIFICATIONS_STREAM, Settings, load_settings
 from entrypoints.worker import (
     DELIVERY,
     LANES,
@@ -56,8 +56,6 @@ from entrypoints.worker import (
 log = structlog.get_logger(__name__)
 
 CLIENT_NAME: Final = "outbox-worker"
-NOTIFICATIONS_STREAM: Final = "stream.notifications.jobs"
-"""Fixed by the sources: the Notifications Service reads this stream."""
 
 
 def _jitter() -> Jitter:

@@ -17,6 +17,8 @@ from adapters.tigerbeetle.addresses import address_fault
 from application.errors import OutboxError
 
 PREFIX: Final = "OUTBOX_"
+NOTIFICATIONS_STREAM: Final = "stream.notifications.jobs"
+"""Fixed by the sources: the Notifications Service reads this stream."""
 
 Milliseconds = Annotated[int, Field(ge=1, le=24 * 60 * 60 * 1_000)]
 """A time of at most a day: threads cannot wait for ever so long."""

@@ -36,30 +36,33 @@ class PostgresProbe:
         try:
             with probe_connection(self.dsn, timeout_s=self.timeout_s) as connection:
                 findings.append(_reachable(connection))
-                for check in self._checks(findings):
-                    findings.append(_checked(connection, check))
+                for what, check in self._checks(findings):
+                    findings.append(_checked(connection, what, check))
         except OutboxError as error:
             what = "answers" if findings else "reachable"
             findings.append(_EXAMINED.red(what, sanitise(str(error)), _remedy(error)))
         return findings
 
-    def _checks(self, findings: Sequence[Finding]) -> Iterator[Check]:
-        """Yield what to check next, by what was found so far.
+    def _checks(self, findings: Sequence[Finding]) -> Iterator[tuple[str, Check]]:
+        """Yield what to check next, with its name, by what was found so far.
 
         Without a table, or without a right, what builds on it would only repeat the fault,
         and less clearly.
         """
-        yield probe_server.version
-        yield probe_server.writable
-        yield partial(probe_server.connections, needed=self.connections_needed)
-        yield probe_schema.schema
+        yield "version", probe_server.version
+        yield "writable", probe_server.writable
+        yield (
+            "connections",
+            partial(probe_server.connections, needed=self.connections_needed),
+        )
+        yield "schema", probe_schema.schema
         has_schema = findings[-1].verdict is not Verdict.RED
-        yield probe_schema.migrations
+        yield "migrations", probe_schema.migrations
         if has_schema:
-            yield probe_schema.rights
-            yield probe_server.event_ids
+            yield "rights", probe_schema.rights
+            yield "event ids", probe_server.event_ids
         if all(finding.verdict is not Verdict.RED for finding in findings):
-            yield probe_rehearsal.statements
+            yield "statements", probe_rehearsal.statements
 
 
 def _reachable(connection: BoundedConnection) -> Finding:
@@ -68,7 +71,7 @@ def _reachable(connection: BoundedConnection) -> Finding:
     return _EXAMINED.ok("reachable", sanitise(detail))
 
 
-def _checked(connection: BoundedConnection, check: Check) -> Finding:
+def _checked(connection: BoundedConnection, what: str, check: Check) -> Finding:
     """Run one check; its own failure is its finding, and only a lost connection ends all."""
     try:
         with translated_errors():
@@ -76,7 +79,6 @@ def _checked(connection: BoundedConnection, check: Check) -> Finding:
     except OutboxError as error:
         if connection.closed:
             raise
-        what = getattr(check, "__name__", "connections").replace("_", " ")
         return _EXAMINED.red(what, sanitise(str(error)), "mend what the message names")
 
 

@@ -127,7 +127,7 @@ class _Rows:
 
 
 def _pendings_of(intent: Intent, pendings: Mapping[TransferId, Transfer]) -> tuple[Transfer, ...]:
-    ids = [TransferId(id_.int) for id_ in intent.tb_transfer_ids if id_ is not None]
+    ids = dict.fromkeys(TransferId(id_.int) for id_ in intent.tb_transfer_ids if id_ is not None)
     found = [pendings[id_] for id_ in ids if id_ in pendings]
     return tuple(one for one in found if TransferFlags.PENDING in one.flags)
 

@@ -33,7 +33,7 @@ class Figures:
     fees_written_satang: int
     fees_charged_satang: int
     in_review_satang: int
-    frozen_satang: int
+    held_satang: int
 
     @property
     def money_adds_up(self) -> bool:
@@ -41,7 +41,7 @@ class Figures:
         return (
             self.settled_satang == self.posted_satang
             and self.fees_written_satang == self.fees_charged_satang
-            and self.in_review_satang == self.frozen_satang
+            and self.in_review_satang == self.held_satang
         )
 
 
@@ -102,7 +102,7 @@ def show_figures(console: Console, figures: Figures) -> None:
     for name, postgres_satang, ledger_satang in (
         ("settled / posted", figures.settled_satang, figures.posted_satang),
         ("PSP fees", figures.fees_written_satang, figures.fees_charged_satang),
-        ("in review / still frozen", figures.in_review_satang, figures.frozen_satang),
+        ("in review / frozen or posted", figures.in_review_satang, figures.held_satang),
     ):
         money.add_row(name, _baht(postgres_satang), _baht(ledger_satang))
     console.print(money)

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from application.errors import OutboxError
 from entrypoints.sandbox.reaper import reaper
 
 HOST = "127.0.0.1"
@@ -20,7 +21,7 @@ MEMORY_FOLDER = "/dev/shm"
 SOCKET_PATH_LENGTH_MAX = 60  # the kernel allows 107 for the socket file, whose name comes on top
 
 
-class ServerFailedError(RuntimeError):
+class ServerFailedError(OutboxError):
     """A server cannot be had, or did not start; the message says why."""
 
 

@@ -1,0 +1,5 @@
+"""``python -m entrypoints`` is ``outbox-worker``."""
+
+from entrypoints.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""What of the Postgres adapters can be seen without a server."""
