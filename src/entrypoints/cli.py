@@ -1,5 +1,6 @@
 """The console script ``outbox-worker``."""
 
+import os
 import sys
 from importlib.metadata import version
 from typing import Annotated, Final
@@ -69,7 +70,10 @@ def run() -> None:
 def run_worker(container: Container) -> None:
     """Run the worker that *container* wires, on the main thread, until it is told to stop."""
     with running(container):
-        container.worker().run()
+        if not container.worker().run():
+            # Nothing is closed, and no interpreter taken down, under a thread that hangs in a
+            # driver. Its connections fall with the process.
+            os._exit(0)
 
 
 @app.command()

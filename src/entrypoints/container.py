@@ -234,7 +234,9 @@ def _health_server(settings: Settings, health: Health) -> HealthServer:
     return HealthServer(health, host=settings.health_host, port=settings.health_port)
 
 
-def _diagnose(settings: Settings, accounts: TigerBeetleAccounts, rules: Rules) -> Diagnose:
+def _diagnose(
+    settings: Settings, accounts: TigerBeetleAccounts | RemoteLedger, rules: Rules
+) -> Diagnose:
     return build_diagnose(
         settings,
         accounts,
@@ -305,7 +307,7 @@ class Container(containers.DeclarativeContainer):
         _health_server, settings, health
     )
 
-    ledger_accounts: providers.Provider[TigerBeetleAccounts] = providers.Singleton(
+    ledger_accounts: providers.Provider[TigerBeetleAccounts | RemoteLedger] = providers.Singleton(
         build_accounts, settings
     )
     diagnose: providers.Provider[Diagnose] = providers.Singleton(

@@ -5,6 +5,8 @@ from typing import Final
 
 from redis import Redis
 
+from adapters.memory.probe import RemoteLedgerProbe
+from adapters.memory.remote_ledger import SCHEME, RemoteLedger
 from adapters.postgres.account_map import PostgresAccountMap
 from adapters.postgres.probe import PostgresProbe
 from adapters.redis import probe_checks
@@ -25,8 +27,12 @@ _PATIENCE_S: Final = 10.0
 """On top of the ledger's deadline: time-outs of Postgres and Redis, and a few round trips."""
 
 
-def build_accounts(settings: Settings) -> TigerBeetleAccounts:
+def build_accounts(settings: Settings) -> TigerBeetleAccounts | RemoteLedger:
     """Return the ledger's accounts; all probes share its one client."""
+    if settings.tigerbeetle_addresses.startswith(SCHEME):
+        return RemoteLedger(
+            settings.tigerbeetle_addresses, deadline_s=settings.ledger_deadline_ms / 1_000
+        )
     return TigerBeetleAccounts(
         addresses=settings.tigerbeetle_addresses,
         cluster_id=settings.tigerbeetle_cluster_id,
@@ -36,7 +42,7 @@ def build_accounts(settings: Settings) -> TigerBeetleAccounts:
 
 def build_diagnose(
     settings: Settings,
-    accounts: TigerBeetleAccounts,
+    accounts: TigerBeetleAccounts | RemoteLedger,
     fee: FeeRule,
     make_redis: Callable[[], Redis],
     make_notifications_redis: Callable[[], Redis],
@@ -47,7 +53,9 @@ def build_diagnose(
     timeout_s = settings.connect_timeout_ms / 1_000
     probes: Sequence[Probe] = [
         PostgresProbe(dsn=dsn, timeout_s=timeout_s, connections_needed=settings.lanes + 1),
-        TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, accounts=accounts),
+        RemoteLedgerProbe(ledger=accounts)
+        if isinstance(accounts, RemoteLedger)
+        else TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, accounts=accounts),
         AccountsProbe(
             account_map=PostgresAccountMap(dsn=dsn, timeout_s=timeout_s),
             ledger=accounts,

@@ -119,8 +119,11 @@ class Worker:
         # Not an Event, whose lock the main thread may hold at the moment when the signal comes.
         self._stops: SimpleQueue[None] = SimpleQueue()
 
-    def run(self) -> None:
-        """Work until SIGTERM, SIGINT or ``stop``; returns when nothing is in flight any more.
+    def run(self) -> bool:
+        """Work until SIGTERM, SIGINT or ``stop``; return whether every thread has ended.
+
+        One that has not hangs in a driver, and will not write anything any more: what it
+        claimed falls with its connection.
 
         Must be called on the main thread. A second signal ends the process at once: locks
         fall with the connections, and nothing is lost.
@@ -131,7 +134,7 @@ class Worker:
             loop.start()
         log.info("outbox: worker started", lanes=len(self._lanes))
         self._wait_for_stop()
-        self._shut_down()
+        return self._shut_down()
 
     def stop(self) -> None:
         """Begin an orderly stop; may be called from any thread, and more than once."""
@@ -149,8 +152,11 @@ class Worker:
             with contextlib.suppress(Empty):
                 return self._stops.get(timeout=_SIGNAL_DELAY_MAX_S)
 
-    def _shut_down(self) -> None:
-        """Finish what is in flight within the grace period, then let go of the rest."""
+    def _shut_down(self) -> bool:
+        """Finish what is in flight within the grace period, then let go of the rest.
+
+        Returns whether every thread has ended.
+        """
         log.info("outbox: worker stopping", grace_s=self._grace_s)
         loops = (*self._lanes, *self._helpers)
         for loop in loops:
@@ -165,6 +171,7 @@ class Worker:
         flushing.start()
         flushing.join(_CLOSING_S)
         log.info("outbox: worker stopped")
+        return not any(thread.is_alive() for thread in (*loops, flushing))
 
     def _flush_queue(self) -> None:
         with contextlib.suppress(OutageError):

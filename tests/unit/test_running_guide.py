@@ -10,7 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from adapters.postgres.probe_schema import RIGHTS
 from adapters.redis.status_publisher import CHANNEL_PREFIX
-from entrypoints.builders import NOTIFICATIONS_STREAM
+from entrypoints.settings import NOTIFICATIONS_STREAM
 from tests.helpers.settings_table import variables
 
 REPOSITORY = Path(__file__).parents[2]

@@ -9,22 +9,36 @@ from application.ports.ledger import Ledger
 from domain.intents import IntentId
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfer_status import status_of
-from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+from domain.transfers import (
+    Account,
+    AccountFlags,
+    AccountId,
+    Transfer,
+    TransferFlags,
+    TransferId,
+)
 
 _FIELDS: Final = tuple(field.name for field in fields(Transfer))
+_ACCOUNT_FIELDS: Final = tuple(field.name for field in fields(Account))
 
 Packed = Sequence[int]
 
 
-def pack(transfer: Transfer) -> Packed:
+def pack(record: Transfer | Account) -> Packed:
     """Return the fields' values in their order."""
-    return [int(value) for value in astuple(transfer)]
+    return [int(value) for value in astuple(record)]
 
 
 def unpack(packed: Packed) -> Transfer:
-    """Reverse ``pack``."""
+    """Reverse ``pack`` of a transfer."""
     values: dict[str, Any] = dict(zip(_FIELDS, packed, strict=True))
     return Transfer(**values | {"flags": TransferFlags(values["flags"])})
+
+
+def unpack_account(packed: Packed) -> Account:
+    """Reverse ``pack`` of an account."""
+    values: dict[str, Any] = dict(zip(_ACCOUNT_FIELDS, packed, strict=True))
+    return Account(**values | {"flags": AccountFlags(values["flags"])})
 
 
 def pack_search(search: ResolutionSearch) -> dict[str, Any]:

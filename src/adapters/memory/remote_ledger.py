@@ -11,7 +11,7 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -20,10 +20,13 @@ from adapters.memory import ledger_wire as wire
 from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
 from application.ports.ledger import Ledger
 from domain.ledger_requests import ChainAnswer, ResolutionSearch
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Account, AccountId, Transfer, TransferId
 
 SCHEME: Final = "memory://"
 HOST: Final = "127.0.0.1"
+
+
+LookUpAccounts = Callable[[Sequence[AccountId]], Sequence[Account]]
 
 
 class LedgerServer:
@@ -33,7 +36,7 @@ class LedgerServer:
     real server does. While paused, it takes requests and answers none.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, lookup_accounts: LookUpAccounts | None = None) -> None:
         running = self._running = threading.Event()
         running.set()
 
@@ -43,7 +46,11 @@ class LedgerServer:
                 if not request:
                     return
                 running.wait()
-                answer = wire.answer(ledger, json.loads(request))
+                match json.loads(request):
+                    case ["lookup_accounts", ids] if lookup_accounts is not None:
+                        answer = list(map(wire.pack, lookup_accounts(ids)))
+                    case other:
+                        answer = wire.answer(ledger, other)
                 with contextlib.suppress(OSError):
                     self.wfile.write(json.dumps(answer).encode() + b"\n")
 
@@ -87,7 +94,7 @@ class LedgerServer:
 
 
 class RemoteLedger:
-    """The port ``Ledger`` by way of a ``LedgerServer``.
+    """The ports ``Ledger`` and ``LedgerAccounts`` by way of a ``LedgerServer``.
 
     It promises what the real adapter promises: each call comes back within *deadline_s*, and
     ``close`` ends those that wait.
@@ -125,6 +132,11 @@ class RemoteLedger:
         """See the port."""
         answers = self._call("find_resolutions", list(map(wire.pack_search, searches)))
         return [tuple(map(wire.unpack, answer)) for answer in answers]
+
+    def look_up(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+        """See ``LedgerAccounts.look_up``."""
+        found = map(wire.unpack_account, self._call("lookup_accounts", list(ids)))
+        return {account.id: account for account in found}
 
     def close(self) -> None:
         """See the port."""

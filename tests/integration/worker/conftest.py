@@ -98,5 +98,5 @@ def start_worker() -> Iterator[StartWorker]:
 
         yield start
     for worker in workers:
-        assert worker.stray_lines == []
+        assert "\n".join(worker.stray_lines) == ""
         assert worker.logged("outbox: unforeseen error") == []
