@@ -1,5 +1,5 @@
 # Run "make" for the list of targets. Everything happens in .venv, which "setup" makes from
-# requirements.lock; with that in place no target needs a network.
+# requirements.lock; with that in place no target but "lock" needs a network.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # The Python (3.11 or later) to make .venv with; found on PATH when empty.
 PYTHON ?=
-# More arguments for pytest: make test ARGS="-k claim -x"
+# More arguments, for pytest or the demo: make test ARGS="-k claim -x"
 ARGS ?=
 
 export PYTHON
@@ -22,6 +22,10 @@ help: ## List the targets
 .PHONY: setup
 setup: ## Make .venv from the lock, only when something changed
 	@tools/setup
+
+.PHONY: demo
+demo: setup ## Show the main job on servers of its own: make demo ARGS="--faults"
+	$(bin)/outbox-worker demo $(ARGS)
 
 .PHONY: test
 test: setup ## Run every test

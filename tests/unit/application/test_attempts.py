@@ -14,7 +14,12 @@ from domain.concluding import Rules
 from domain.conclusions import Retry, Review, Settle
 from domain.fees import FeeRule
 from domain.intents import ClaimedEvent, Intent, IntentId, PspRecord, RetryState
-from domain.ledger_requests import ChainAnswer, CreateChain
+from domain.ledger_requests import (
+    ChainAnswer,
+    CreateChain,
+    FindResolutions,
+    ResolutionSearch,
+)
 from domain.transfer_status import TransferStatus
 from domain.transfers import Account, AccountId, Transfer, TransferFlags, TransferId
 from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, ReviewReason
@@ -171,6 +176,50 @@ def test_a_ledger_that_is_away_ends_the_batch_without_a_verdict(
     assert verdicts(again) == [Done(fee_satang=150)] * 3
     [payer] = memory.lookup_accounts([PAYER])
     assert payer.debits_posted == 30_000
+
+
+# A ledger that is slow.
+
+
+def test_a_batch_asks_no_more_once_its_budget_is_used_up(memory: InMemoryLedger) -> None:
+    ledger = FaultyLedger(memory)
+    attempts = [attempt_at(claim_of(number)) for number in range(3)]
+
+    resolve(ledger, attempts, budget_s=0)
+
+    # The chains were on their way; the fees are for the next attempt.
+    assert [call.method for call in ledger.calls] == ["create_chains"]
+    assert verdicts(attempts) == [None] * 3
+    again = [attempt_at(claim_of(number)) for number in range(3)]
+    resolve(ledger, again, budget_s=BUDGET_S)
+    assert verdicts(again) == [Done(fee_satang=150)] * 3
+
+
+def test_searches_are_asked_few_at_a_time(memory: InMemoryLedger) -> None:
+    ledger = FaultyLedger(memory)
+    search = FindResolutions(
+        ResolutionSearch(
+            intent_id=IntentId(UUID(int=9)), pendings=(), fee_code=1, fee_credit_account_id=None
+        )
+    )
+    attempts = [attempt_at(claim_of(number)) for number in range(45)]
+    for attempt in attempts:
+        attempt.resolution = AskOnce(search)  # type: ignore[assignment]
+
+    resolve(ledger, attempts, budget_s=BUDGET_S)
+
+    assert [len(call.argument) for call in ledger.calls] == [20, 20, 5]
+
+
+@dataclass(slots=True)
+class AskOnce:
+    """Stands for a resolution that has one question."""
+
+    ask: FindResolutions | None
+    verdict: Done | None = None
+
+    def answer(self, _: object) -> None:
+        self.ask, self.verdict = None, Done()
 
 
 # One event goes wrong.

@@ -1,0 +1,35 @@
+"""What the documents say of the repository is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+@pytest.fixture(scope="module")
+def test_names() -> set[str]:
+    return {
+        name
+        for path in ROOT.glob("tests/**/*.py")
+        for name in re.findall(r"def (test_\w+)", path.read_text())
+    }
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_test_that_a_document_names_exists(document: Path, test_names: set[str]) -> None:
+    named = set(re.findall(r"`(test_\w+)`", document.read_text()))
+
+    assert named <= test_names
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_that_a_document_names_exists(document: Path) -> None:
+    text = document.read_text()
+    linked = {target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target}
+    named = set(re.findall(r"`((?:src|docs|tests|migrations|ops)/[\w./-]+)`", text))
+
+    assert [path for path in linked if not (document.parent / path).exists()] == []
+    assert [path for path in named if not (ROOT / path).exists()] == []
