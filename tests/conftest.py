@@ -11,11 +11,15 @@ from contextlib import ExitStack
 import hypothesis
 import pytest
 
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.resources import ServerFailedError
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.resources import ServerFailedError
+from entrypoints.sandbox.tigerbeetle_server import (
+    TigerBeetleServer,
+    find_tigerbeetle,
+    how_to_get_one,
+)
+from entrypoints.sandbox.valkey_server import ValkeyServer
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.tigerbeetle_server import TigerBeetleServer, find_tigerbeetle, how_to_get_one
-from tests.helpers.valkey_server import ValkeyServer
 
 # Without this, a failed assertion in a contract shows no values.
 pytest.register_assert_rewrite("tests.contracts")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from application.errors import OutboxError, RowsRefusedError
+from application.errors import OutboxError
 from application.ports.ledger import Ledger
 from domain.concluding import Rules, conclude, postpone
 from domain.conclusions import Conclusion
@@ -23,8 +23,9 @@ from domain.verdicts import ManualReview, RetryLater, RetryReason, Verdict
 
 T = TypeVar("T")
 
-SEARCHES_MAX: Final = 20
-"""Searches in one call; they are rare, and each takes several requests to the ledger."""
+SEARCHES_MAX: Final = 5
+"""Searches in one call. They are rare, and one may read many pages of a busy account; all of
+a call must fit into the ledger's deadline."""
 
 
 @dataclass(slots=True)
@@ -71,6 +72,15 @@ class Attempt:
             self.resolution.answer(answer)
             self.verdict = self.resolution.verdict
 
+    def run_out_of_time(self) -> None:
+        """Give up for now, if there is still something to ask."""
+        if self.ask is None:
+            return
+        self.resolution = None
+        self.verdict = RetryLater(
+            RetryReason.OUT_OF_TIME, "the ledger had to be asked too often", self._generations()
+        )
+
     def conclude(self, rules: Rules) -> Conclusion:
         """Return what to write."""
         if self.verdict is None:
@@ -80,11 +90,11 @@ class Attempt:
         except Exception as error:
             return self._unforeseen(f"{type(error).__name__}: {error}", rules)
 
-    def conclude_refused(self, refusal: RowsRefusedError, rules: Rules) -> Conclusion:
+    def conclude_refused(self, refusal: OutboxError, rules: Rules) -> Conclusion:
         """Return what to write where the database refuses what ``conclude`` returned."""
         return self._unforeseen(f"the database refused the row: {refusal}", rules)
 
-    def postpone(self, refusal: RowsRefusedError, rules: Rules) -> Conclusion:
+    def postpone(self, refusal: OutboxError, rules: Rules) -> Conclusion:
         """Return what to write where it refuses that, too."""
         return postpone(self.claimed, f"the database refused the row: {refusal}", rules)
 
@@ -111,9 +121,10 @@ class Attempt:
 def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> None:
     """Get the asks answered, round by round; each round makes one request a kind.
 
-    A claim's locks are held meanwhile, so no new request is begun once *budget_s* is used up;
-    attempts without a verdict are then left as they were. Raises what *ledger* raises:
-    transfers may have been created by then, and will answer ``EXISTS`` to the next attempt.
+    A claim's locks are held meanwhile, so no new request is begun once *budget_s* is used up:
+    who still has a question then is tried again later, lest the same events take up every
+    batch. Raises what *ledger* raises: transfers may have been created by then, and will
+    answer ``EXISTS`` to the next attempt.
     """
     deadline = time.monotonic() + budget_s
     while asking := [attempt for attempt in attempts if attempt.ask is not None]:
@@ -129,6 +140,8 @@ def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> 
             if time.monotonic() < deadline:
                 _answer(some, ledger.find_resolutions([ask.search for _, ask in some]))
         if time.monotonic() >= deadline:
+            for attempt in asking:
+                attempt.run_out_of_time()
             return
 
 

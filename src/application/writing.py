@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from application.errors import RowsRefusedError
+from application.errors import DatabaseMisconfiguredError, OutboxError, RowsRefusedError
 from application.ports.outbox_repository import ClaimedBatch
-from domain.conclusions import Conclusion, StatusMessage
+from domain.conclusions import Conclusion, Settle, StatusMessage
 
 log = structlog.get_logger(__name__)
 
-Substitute = Callable[[Conclusion, RowsRefusedError], Conclusion]
+Substitute = Callable[[Conclusion, OutboxError], Conclusion]
 """What to write instead of a conclusion that was refused when written alone."""
 
 
@@ -30,44 +30,77 @@ def write_all(
 
     One that is refused alone is replaced by what the first of *substitutes* makes of it, and
     by that of the next one if that is refused, too. The verdicts stay as they are and the
-    ledger is not asked again. Raises what ``ClaimedBatch.write`` raises, except for refused
-    rows.
+    ledger is not asked again.
+
+    Raises:
+        DatabaseMisconfiguredError: no conclusion at all could be written for such a fault. If
+            others could, it is taken for the fault of a row, for example of a trigger.
+        DatabaseUnavailableError: as ``ClaimedBatch.write``.
     """
-    written = Written()
-    _write(batch, conclusions, substitutes, written)
-    return written
+    writer = _Writer(batch, substitutes)
+    writer.write(conclusions)
+    writer.settle_suspects()
+    writer.retry_unchanged()
+    return writer.written
 
 
-def _write(
-    batch: ClaimedBatch,
-    conclusions: Sequence[Conclusion],
-    substitutes: Sequence[Substitute],
-    written: Written,
-) -> None:
-    if not conclusions:
-        return
-    try:
-        written.messages += batch.write(conclusions)
-        written.conclusions += conclusions
-    except RowsRefusedError as refusal:
-        if len(conclusions) == 1:
-            _write_instead(batch, conclusions[0], refusal, substitutes, written)
+@dataclass(slots=True)
+class _Writer:
+    batch: ClaimedBatch
+    substitutes: Sequence[Substitute]
+    written: Written = field(default_factory=Written)
+    suspects: list[tuple[Conclusion, DatabaseMisconfiguredError]] = field(default_factory=list)
+
+    def write(self, conclusions: Sequence[Conclusion]) -> None:
+        """Write *conclusions*, or find out which of them cannot be."""
+        if not conclusions:
             return
-        middle = len(conclusions) // 2
-        _write(batch, conclusions[:middle], substitutes, written)
-        _write(batch, conclusions[middle:], substitutes, written)
+        try:
+            self.written.messages += self.batch.write(conclusions)
+            self.written.conclusions += conclusions
+        except (RowsRefusedError, DatabaseMisconfiguredError) as error:
+            if len(conclusions) > 1:
+                middle = len(conclusions) // 2
+                self.write(conclusions[:middle])
+                self.write(conclusions[middle:])
+            elif isinstance(error, DatabaseMisconfiguredError):
+                self.suspects.append((conclusions[0], error))
+            else:
+                self._write_instead(conclusions[0], error, self.substitutes)
 
+    def settle_suspects(self) -> None:
+        """Decide whether misconfigurations are those of rows or of everything."""
+        for conclusion, error in self.suspects:
+            if not self.written.conclusions:
+                raise error
+            self._write_instead(conclusion, error, self.substitutes)
 
-def _write_instead(
-    batch: ClaimedBatch,
-    refused: Conclusion,
-    refusal: RowsRefusedError,
-    substitutes: Sequence[Substitute],
-    written: Written,
-) -> None:
-    if not substitutes:
-        # Nothing at all can be noted of this event. It stays pending, as it was.
-        log.error("outbox: event cannot be written", event_id=refused.event_id, fault=str(refusal))
-        return
-    substitute, *others = substitutes
-    _write(batch, [substitute(refused, refusal)], others, written)
+    def retry_unchanged(self) -> None:
+        """Let events wait whose intents did not take the update, say by a trigger of PM's."""
+        changed = {message.intent_id for message in self.written.messages}
+        unchanged = [
+            conclusion
+            for conclusion in self.written.conclusions
+            if isinstance(conclusion, Settle) and conclusion.intent_id not in changed
+        ]
+        for conclusion in unchanged:
+            self.written.conclusions.remove(conclusion)
+            refusal = RowsRefusedError("the intent did not take the update")
+            self._write_instead(conclusion, refusal, self.substitutes)
+
+    def _write_instead(
+        self, refused: Conclusion, refusal: OutboxError, substitutes: Sequence[Substitute]
+    ) -> None:
+        if not substitutes:
+            # Nothing at all can be noted of this event. It stays pending, as it was.
+            log.error(
+                "outbox: event cannot be written", event_id=refused.event_id, fault=str(refusal)
+            )
+            return
+        substitute, *others = substitutes
+        conclusion = substitute(refused, refusal)
+        try:
+            self.written.messages += self.batch.write([conclusion])
+            self.written.conclusions.append(conclusion)
+        except (RowsRefusedError, DatabaseMisconfiguredError) as error:
+            self._write_instead(conclusion, error, others)

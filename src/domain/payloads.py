@@ -11,6 +11,8 @@ from typing import Final
 
 ACCOUNT_CHARS_MAX: Final = 100
 KIND_CHARS_MAX: Final = 50
+SPLITS_MAX: Final = 100
+"""Each becomes a row; no payment is shared among more."""
 _AMOUNT: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
@@ -47,6 +49,8 @@ def parse_fee_splits(payload_json: str | None, *, amount_satang: int) -> tuple[F
         return ()
     if not isinstance(splits, list):
         raise InvalidPayloadError(f"feeSplits is {_kind_of(splits)}, not an array")
+    if len(splits) > SPLITS_MAX:
+        raise InvalidPayloadError(f"feeSplits has {len(splits)} entries, more than {SPLITS_MAX}")
     parsed = tuple(_parse_split(split, f"feeSplits[{i}]") for i, split in enumerate(splits))
     if sum(split.amount_satang for split in parsed) > amount_satang:
         raise InvalidPayloadError(

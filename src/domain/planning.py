@@ -88,7 +88,7 @@ def plan(
     if isinstance(pending_ids, ManualReview):
         return pending_ids
     if not pending_ids:
-        if task.action is Action.VOID_PENDING:
+        if task.action is Action.VOID_PENDING or task.already_final:
             return Done()
         return ManualReview(ReviewReason.NO_TRANSFERS, "nothing was frozen for this intent")
     fee: Fee | UnmappedFee | None = None
@@ -103,6 +103,7 @@ def plan(
         fee=fee,
         fee_code=rule.transfer_code,
         fee_wanted=_charges_fee(task),
+        fee_may_exist=claimed.event.retry_count > 0,
         generations=_generations(claimed),
     )
 

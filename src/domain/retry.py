@@ -46,6 +46,7 @@ class RetryPolicy:
                 RetryReason.LEDGER_REFUSED
                 | RetryReason.IDS_BURNED
                 | RetryReason.RESOLUTION_NOT_FOUND
+                | RetryReason.OUT_OF_TIME
                 | RetryReason.UNFORESEEN
             ):
                 limit = self.attempts_max

@@ -1,9 +1,8 @@
 """The wiring of ``outbox-worker doctor``: what it examines, and with which settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
-
-from redis import Redis
 
 from adapters.memory.probe import RemoteLedgerProbe
 from adapters.memory.remote_ledger import SCHEME, RemoteLedger
@@ -16,8 +15,9 @@ from adapters.tigerbeetle.probe import TigerBeetleProbe
 from application.accounts_probe import AccountsProbe
 from application.ports.probe import Probe
 from application.use_cases.diagnose import Diagnose
-from domain.fees import FeeRule
-from entrypoints.settings import Settings
+from domain.concluding import Rules
+from entrypoints.adapter_builders import build_notifications_redis, build_redis
+from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
 
 FEE_PSP: Final = "IPPS"
 FEE_CURRENCY: Final = "THB"
@@ -41,12 +41,7 @@ def build_accounts(settings: Settings) -> TigerBeetleAccounts | RemoteLedger:
 
 
 def build_diagnose(
-    settings: Settings,
-    accounts: TigerBeetleAccounts | RemoteLedger,
-    fee: FeeRule,
-    make_redis: Callable[[], Redis],
-    make_notifications_redis: Callable[[], Redis],
-    stream: str,
+    settings: Settings, accounts: TigerBeetleAccounts | RemoteLedger, rules: Rules
 ) -> Diagnose:
     """Return the diagnosis of everything that *settings* name."""
     dsn = settings.database_url.get_secret_value()
@@ -59,12 +54,12 @@ def build_diagnose(
         AccountsProbe(
             account_map=PostgresAccountMap(dsn=dsn, timeout_s=timeout_s),
             ledger=accounts,
-            fee_codes=fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
+            fee_codes=rules.fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
         ),
         RedisProbe(
             name="Redis, live status",
             setting="REDIS_URL",
-            make_client=make_redis,
+            make_client=partial(build_redis, settings),
             checks=[
                 ("server", probe_checks.server),
                 ("publishing", probe_checks.publishing),
@@ -73,10 +68,10 @@ def build_diagnose(
         RedisProbe(
             name="Redis, push jobs",
             setting="NOTIFICATIONS_REDIS_URL" if settings.notifications_redis_url else "REDIS_URL",
-            make_client=make_notifications_redis,
+            make_client=partial(build_notifications_redis, settings),
             checks=[
                 ("server", probe_checks.server),
-                ("appending", probe_checks.appending_to(stream)),
+                ("appending", probe_checks.appending_to(NOTIFICATIONS_STREAM)),
                 ("keeping", probe_checks.keeping),
             ],
         ),

@@ -5,6 +5,7 @@ import threading
 from enum import StrEnum
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from typing import Final
 
 import structlog
@@ -25,6 +26,7 @@ class Part(StrEnum):
 
 NEEDED_TO_SETTLE: Final = (Part.DATABASE, Part.LEDGER)
 _STARTING: Final = "not reached yet"
+_STOP_DELAY_S: Final = 0.05
 
 
 class Health:
@@ -81,6 +83,15 @@ class Health:
         return all(self.is_up(part) for part in NEEDED_TO_SETTLE)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        """Bind, without asking the DNS for our name, which may take long."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+
 class HealthServer:
     """``/livez`` and ``/readyz`` (200 or 503, JSON) on a thread of its own."""
 
@@ -95,9 +106,10 @@ class HealthServer:
         Raises:
             OSError: the address cannot be listened on, for example since it is taken.
         """
-        self._server = ThreadingHTTPServer(self._address, _handler(self._health))
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, name="health", daemon=True).start()
+        self._server = _Server(self._address, _handler(self._health))
+        threading.Thread(
+            target=self._server.serve_forever, args=(_STOP_DELAY_S,), name="health", daemon=True
+        ).start()
 
     @property
     def port(self) -> int:

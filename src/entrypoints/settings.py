@@ -75,7 +75,8 @@ class Settings(DatabaseSettings):
     outage_backoff_max_ms: Milliseconds = 10_000
     """The longest pause of a loop while a part is away."""
 
-    ledger_deadline_ms: Milliseconds = 10_000
+    ledger_deadline_ms: Annotated[int, Field(ge=1_000, le=600_000)] = 10_000
+    """A new client needs 0.6 s for its first answer; what is shorter would never get one."""
     ledger_budget_ms: Milliseconds = 30_000
     """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
     ledger_request_events_max: Annotated[int, Field(ge=1, le=8_189)] = 8_189

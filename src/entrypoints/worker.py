@@ -17,7 +17,7 @@ from typing import Final
 
 import structlog
 
-from application.errors import OutageError
+from application.errors import OutboxError
 from application.ports.ledger import Ledger
 from application.ports.outbox_repository import OutboxRepository
 from application.use_cases.deliver_notifications import DeliverNotifications
@@ -97,7 +97,7 @@ class PublishStep:
 class Worker:
     """The loops of one process, from start to stop.
 
-    ``flush`` is called once all lanes have ended: it publishes what they still announced.
+    ``flushes`` are called once all loops have ended: they pass on what lanes still left.
     ``abandon`` ends ledger calls that outlast the grace period.
     """
 
@@ -106,13 +106,13 @@ class Worker:
         *,
         lanes: Sequence[Loop],
         helpers: Sequence[Loop],
-        flush: Callable[[], None],
+        flushes: Sequence[Callable[[], None]],
         abandon: Callable[[], None],
         grace_s: float,
     ) -> None:
         self._lanes = lanes
         self._helpers = helpers
-        self._flush = flush
+        self._flushes = flushes
         self._abandon = abandon
         self._grace_s = grace_s
         self._is_stopping = False
@@ -167,15 +167,16 @@ class Worker:
             self._abandon()
             _joined(loops, time.monotonic() + _CLOSING_S)
         # On a thread that can be left behind: Redis may hang for longer than anybody waits.
-        flushing = threading.Thread(target=self._flush_queue, name="flush", daemon=True)
+        flushing = threading.Thread(target=self._flush_all, name="flush", daemon=True)
         flushing.start()
         flushing.join(_CLOSING_S)
         log.info("outbox: worker stopped")
         return not any(thread.is_alive() for thread in (*loops, flushing))
 
-    def _flush_queue(self) -> None:
-        with contextlib.suppress(OutageError):
-            self._flush()
+    def _flush_all(self) -> None:
+        for flush in self._flushes:
+            with contextlib.suppress(OutboxError):
+                flush()
 
 
 def _joined(loops: Sequence[Loop], deadline: float) -> bool:

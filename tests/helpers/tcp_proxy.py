@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tests.helpers.resources import HOST, free_port
+from entrypoints.sandbox.resources import HOST, free_port
 
 CHUNK_BYTES = 65_536
 REQUEST_BYTES_MIN = 2

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
-from tests.helpers.reaper import reaper
-from tests.helpers.resources import HOST
-from tests.helpers.waiting import wait_until
+from entrypoints.sandbox.reaper import reaper
+from entrypoints.sandbox.resources import HOST
+from entrypoints.sandbox.waiting import wait_until
 
 REPOSITORY: Final = Path(__file__).parents[2]
 CONSOLE_SCRIPT: Final = str(Path(sys.executable).with_name("outbox-worker"))

@@ -21,7 +21,7 @@ from application.ports.notifier import Notifier
 from application.ports.status_publisher import StatusPublisher
 from domain.conclusions import PushJob, StatusMessage
 from entrypoints.container import Container, running
-from tests.helpers.waiting import wait_until
+from entrypoints.sandbox.waiting import wait_until
 from tests.integration.redis.clients import STREAM, entries
 from tests.integration.worker.payment_manager import Payment, PaymentManager
 from tests.unit.memory.memory_bank import MemoryBank

@@ -13,12 +13,12 @@ import pytest
 import redis
 import tigerbeetle
 
-from tests.helpers.local_server import LocalServer
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.resources import HOST, ServerFailedError
-from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
-from tests.helpers.valkey_server import ValkeyServer, valkey_client
-from tests.helpers.waiting import wait_until
+from entrypoints.sandbox.local_server import LocalServer
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.resources import HOST, ServerFailedError
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
+from entrypoints.sandbox.valkey_server import ValkeyServer, valkey_client
+from entrypoints.sandbox.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -159,8 +159,8 @@ class TestReaper:
     def test_servers_and_folders_go_with_a_run_that_is_killed(self) -> None:
         script = (
             "import time\n"
-            "from tests.helpers.postgres_server import PostgresServer\n"
-            "from tests.helpers.valkey_server import ValkeyServer\n"
+            "from entrypoints.sandbox.postgres_server import PostgresServer\n"
+            "from entrypoints.sandbox.valkey_server import ValkeyServer\n"
             "servers = [PostgresServer(), ValkeyServer()]\n"
             "for server in servers:\n"
             "    server.start()\n"

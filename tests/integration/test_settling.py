@@ -10,15 +10,16 @@ from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
 from adapters.postgres.pool import build_pool
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from application.errors import DatabaseMisconfiguredError
 from domain.retry import RetryPolicy
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.ledger import new_id
-from tests.contracts.settling import SettlingContract
+from tests.contracts.settling import SettlingContract, assert_settled
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
 from tests.contracts.wallet import POST, Wallet
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.integration.postgres.postgres_bench import PostgresBench
 from tests.integration.tigerbeetle.bank import TigerBeetleBank, bank_at
 from tests.unit.memory.memory_bank import MemoryBank
@@ -98,6 +99,87 @@ class TestRefusedRows(OnInMemoryLedger):
         assert wallet.event_status(bad) == "pending"
         assert "refused the row" in wallet.last_error(bad)
         assert wallet.intent_status(good) == "SETTLED"
+
+    @pytest.mark.parametrize(
+        ("body", "fault"),
+        [
+            ("RETURN NULL;", "did not take the update"),
+            ("RAISE EXCEPTION 'no' USING ERRCODE = '42703';", "42703"),
+            ("RAISE EXCEPTION 'no' USING ERRCODE = 'P0001';", "P0001"),
+        ],
+    )
+    def test_a_trigger_of_pms_costs_the_event_that_it_is_about(
+        self, wallet: Wallet, database_url: str, body: str, fault: str
+    ) -> None:
+        bad, good = wallet.add_case(POST), wallet.add_case(POST)
+        with psycopg.connect(database_url) as connection:
+            connection.execute(
+                "CREATE FUNCTION pm.meddle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                f" IF NEW.id = '{bad.intent_id}' AND NEW.status = 'SETTLED' THEN {body} END IF;"
+                " RETURN NEW; END $$".encode()
+            )
+            connection.execute(
+                "CREATE TRIGGER meddle BEFORE UPDATE ON pm.intent"
+                " FOR EACH ROW EXECUTE FUNCTION pm.meddle()"
+            )
+
+        wallet.settle()
+
+        assert_settled(wallet, good, posted_satang=100)
+        assert (wallet.event_status(bad), wallet.retry_count(bad)) == ("pending", 1)
+        assert fault in wallet.last_error(bad)
+
+    def test_a_fault_of_every_row_counts_against_none(
+        self, wallet: Wallet, database_url: str
+    ) -> None:
+        cases = [wallet.add_case(POST) for _ in range(3)]
+        with psycopg.connect(database_url) as connection:
+            connection.execute("ALTER TABLE pm.tx_history DROP COLUMN fee_kind")
+
+        with pytest.raises(DatabaseMisconfiguredError, match="fee_kind"):
+            wallet.settle()
+
+        assert [wallet.retry_count(case) for case in cases] == [0, 0, 0]
+
+    def test_a_retry_row_that_an_operator_holds_costs_its_own_event_only(
+        self, wallet: Wallet, database_url: str
+    ) -> None:
+        held = wallet.add_case(POST, missing=[new_id()])
+        wallet.settle()
+        wallet.let_backoff_pass()
+        good = wallet.add_case(POST)
+
+        with psycopg.connect(database_url) as operator:
+            operator.execute("DELETE FROM pm.outbox_retry WHERE event_id = %s", [held.event_id])
+            report = wallet.settle()
+            operator.rollback()
+
+        assert report.claimed == 1
+        assert_settled(wallet, good, posted_satang=100)
+
+    def test_a_status_that_is_null_needs_a_person(self, wallet: Wallet, database_url: str) -> None:
+        case = wallet.add_case(POST)
+        with psycopg.connect(database_url) as connection:
+            connection.execute("ALTER TABLE pm.intent ALTER status DROP NOT NULL")
+            connection.execute("UPDATE pm.intent SET status = NULL")
+
+        wallet.settle()
+
+        assert wallet.event_status(case) == "failed"
+        assert wallet.intent_status(case) == "MANUAL_REVIEW"
+
+    def test_the_databases_own_way_to_print_times_does_not_matter(
+        self, wallet: Wallet, database_url: str
+    ) -> None:
+        name = database_url.rpartition("/")[2]
+        with psycopg.connect(database_url) as connection:
+            connection.execute(f"ALTER DATABASE {name} SET datestyle = 'SQL, DMY'".encode())
+            connection.execute(f"ALTER DATABASE {name} SET timezone = 'Asia/Kolkata'".encode())
+        case = wallet.add_case(POST)
+
+        wallet.settle()
+
+        assert_settled(wallet, case, posted_satang=100)
 
     @pytest.mark.parametrize("retry_count", [2**31 - 1, -5])
     @pytest.mark.parametrize("payload_json", [None, "[]"])

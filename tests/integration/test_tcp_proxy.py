@@ -8,9 +8,9 @@ import psycopg
 import pytest
 import redis
 
+from entrypoints.sandbox.valkey_server import ValkeyServer, valkey_client
+from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.valkey_server import ValkeyServer, valkey_client
-from tests.helpers.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

@@ -53,6 +53,7 @@ LOCK_EVENTS: Final = sql.SQL("""
         e.id,
         e.intent_id,
         e.created_at::text,
+        e.retry_count <> 0 AS was_tried,
         (SELECT i.id FROM pm.intent i WHERE i.id = e.intent_id) IS NULL AS is_orphan
     FROM pm.outbox_event e
     WHERE e.status = 'pending'
@@ -72,6 +73,19 @@ _LOCK_INTENTS: Final = """
     SELECT i.id FROM pm.intent i WHERE i.id = ANY(%(intents)s::uuid[]) FOR UPDATE SKIP LOCKED
 """
 
+# An operator's open transaction on a row of ours must cost its event only.
+_LOCK_RETRIES: Final = """
+    WITH locked AS MATERIALIZED (
+        SELECT r.event_id FROM pm.outbox_retry r
+        WHERE r.event_id = ANY(%(events)s::integer[])
+        FOR UPDATE SKIP LOCKED
+    )
+    SELECT r.event_id, l.event_id IS NOT NULL
+    FROM pm.outbox_retry r
+    LEFT JOIN locked l USING (event_id)
+    WHERE r.event_id = ANY(%(events)s::integer[])
+"""
+
 # Whoever took one of them in the meantime may have it.
 _LOCK_EVENTS_AGAIN: Final = """
     SELECT e.id FROM pm.outbox_event e
@@ -85,7 +99,7 @@ _LOCK_EVENTS_AGAIN: Final = """
 _READ: Final = sql.SQL("""
     SELECT
         e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
-        i.id IS NOT NULL, i.status, i.operation_type, i.amount_satang, i.currency,
+        i.id IS NOT NULL, COALESCE(i.status, ''), i.operation_type, i.amount_satang, i.currency,
         i.user_id, i.issued_by_user_id, i.metadata::text,
         ARRAY(SELECT unnest(i.tb_transfer_ids)),
         p.found, p.psp, p.receiver_display_name, p.psp_fee_satang, p.settlement_date,
@@ -110,7 +124,8 @@ _READ: Final = sql.SQL("""
         LIMIT 1
     ) p ON true
     WHERE e.status = 'pending'
-      AND (i.id IS NULL OR (i.id = ANY(%(intents)s::uuid[]) AND i.status <> 'MANUAL_REVIEW'))
+      AND (i.id IS NULL OR i.id = ANY(%(intents)s::uuid[]))
+      AND i.status IS DISTINCT FROM 'MANUAL_REVIEW'
       AND {is_due}
       AND {is_head}
     ORDER BY held.position
@@ -178,14 +193,27 @@ def _lock_page(connection: BoundedConnection, position: _Position, *, limit: int
         LOCK_EVENTS,
         {"after_time": position.time, "after_id": position.event_id, "limit": limit},
     ).fetchall()
-    locked = _lock_intents(connection, [intent for _, intent, _, orphan in rows if not orphan])
-    usable = [event for event, intent, _, orphan in rows if orphan or intent in locked]
+    intents = _lock_intents(connection, [row[1] for row in rows if not row[4]])
+    in_use = _retries_in_use(connection, [event for event, _, _, was_tried, _ in rows if was_tried])
+    usable = [
+        event
+        for event, intent, _, _, is_orphan in rows
+        if (is_orphan or intent in intents) and event not in in_use
+    ]
     return _Page(
-        held=Held(events=tuple(usable), intents=tuple(locked)),
+        held=Held(events=tuple(usable), intents=tuple(intents)),
         is_last=len(rows) < limit,
         has_others=len(usable) < len(rows),
         end=_Position(time=rows[-1][2], event_id=rows[-1][0]) if rows else position,
     )
+
+
+def _retries_in_use(connection: BoundedConnection, events: list[int]) -> set[int]:
+    """Lock the retry rows of *events*; return the events whose row somebody else holds."""
+    if not events:
+        return set()
+    rows = connection.execute(_LOCK_RETRIES, {"events": events}).fetchall()
+    return {event for event, is_locked in rows if not is_locked}
 
 
 def _hold_only(connection: BoundedConnection, held: Held) -> Held:

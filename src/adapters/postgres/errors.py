@@ -38,10 +38,14 @@ _CONNECT_MISCONFIGURATION: Final = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|pg_hba\.conf rejects"
     r"|(role|database) \".*\" does not exist|is not permitted to log in"
     r"|permission denied for database|unrecognized configuration parameter"
-    r"|unsupported startup parameter"
+    r"|invalid (integer )?value"
     r"|does not support SSL|certificate verify failed|root certificate file"
 )
 _CONNECT_REMEDY: Final = "check DATABASE_URL"
+_POOLER_REMEDY: Final = (
+    "a pooler refuses our time-outs: connect to Postgres itself, or set"
+    " ignore_startup_parameters = options in pgbouncer, and the time-outs for the role"
+)
 
 
 @contextmanager
@@ -70,6 +74,8 @@ def translated_write_errors() -> Iterator[None]:
 def connect_error(error: psycopg.Error) -> OutboxError:
     """Translate the error of an attempt to connect."""
     text = str(error)
+    if "unsupported startup parameter" in text:
+        return DatabaseMisconfiguredError(f"{text}: {_POOLER_REMEDY}")
     if _CONNECT_MISCONFIGURATION.search(text):
         return DatabaseMisconfiguredError(f"{text}: {_CONNECT_REMEDY}")
     return _known(error) or DatabaseUnavailableError(text)

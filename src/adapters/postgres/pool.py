@@ -31,10 +31,14 @@ _SERVER_SETTINGS: Final = {
     # Longer than the ledger may take within a claim. A frozen worker must give its locks back.
     "idle_in_transaction_session_timeout": "120s",
     "default_transaction_isolation": "read committed",
+    # The driver reads times in this form only, whatever the role's or the database's own is.
+    "datestyle": "iso",
+    "timezone": "utc",
 }
 # A server whose machine vanished is noticed within about 20 s.
 _CLIENT_SETTINGS: Final[Mapping[str, str | int]] = {
     "application_name": "outbox-worker",
+    "client_encoding": "utf8",
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 2,

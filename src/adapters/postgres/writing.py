@@ -163,7 +163,9 @@ _REVIEW: Final = """
         SET status = w.audit_to, updated_at = clock_timestamp()
         FROM wanted w
         JOIN failed f USING (event_id)
-        WHERE i.id = w.intent_id AND w.audit_to IS NOT NULL AND i.status || '' <> 'MANUAL_REVIEW'
+        WHERE i.id = w.intent_id
+          AND w.audit_to IS NOT NULL
+          AND i.status || '' IS DISTINCT FROM 'MANUAL_REVIEW'
         RETURNING w.event_id, i.updated_at
     )
     INSERT INTO pm.intent_event (intent_id, status_from, status_to, reason, payload, created_at)

@@ -107,11 +107,11 @@ class ClientHolder:
     def _retire(self, epoch: Epoch, error: Exception) -> None:
         epoch.retire(error)
         if self._turns(epoch, answering=False):
-            log.warning("ledger_client_lost", epoch=epoch.number, error=repr(error))
+            log.debug("ledger_client_lost", epoch=epoch.number, error=repr(error))
 
     def _note_answer(self, epoch: Epoch) -> None:
         if not self._answering and self._turns(epoch, answering=True):
-            log.info("ledger_client_recovered", epoch=epoch.number)
+            log.debug("ledger_client_recovered", epoch=epoch.number)
 
     def _turns(self, epoch: Epoch, *, answering: bool) -> bool:
         """Note how calls of *epoch* end; return whether that is a change of state."""

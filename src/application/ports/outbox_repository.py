@@ -36,8 +36,9 @@ class ClaimedBatch(Protocol):
         Raises:
             RowsRefusedError: the values of some row were refused; nothing of this call
                 was kept, what earlier calls wrote is, and the locks stand.
+            DatabaseMisconfiguredError: a table, a column or a right is missing, for all rows
+                or for what a trigger does with one of them; otherwise likewise.
             DatabaseUnavailableError: the block is lost; leave it.
-            DatabaseMisconfiguredError: likewise.
         """
         ...
 

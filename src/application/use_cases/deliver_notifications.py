@@ -40,3 +40,8 @@ class DeliverNotifications:
             if confirmed:
                 locked.delete(confirmed)
         return DeliveryReport(locked=len(jobs), confirmed=len(confirmed))
+
+    def flush(self) -> None:
+        """Deliver all jobs that there are now; raises like a call."""
+        while self().confirmed:
+            pass

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from application.attempts import Attempt, resolve
-from application.errors import RowsRefusedError
+from application.errors import OutboxError
 from application.ports.ledger import Ledger
 from application.ports.outbox_repository import ClaimedBatch, OutboxRepository
 from application.reporting import BatchReport, report
@@ -65,10 +65,10 @@ class SettleBatch:
         """Write what follows from the verdicts; a refused row costs only its own event."""
         finished = {a.claimed.event.id: a for a in attempts if a.verdict is not None}
 
-        def retried(conclusion: Conclusion, refusal: RowsRefusedError) -> Conclusion:
+        def retried(conclusion: Conclusion, refusal: OutboxError) -> Conclusion:
             return finished[conclusion.event_id].conclude_refused(refusal, self.rules)
 
-        def postponed(conclusion: Conclusion, refusal: RowsRefusedError) -> Conclusion:
+        def postponed(conclusion: Conclusion, refusal: OutboxError) -> Conclusion:
             return finished[conclusion.event_id].postpone(refusal, self.rules)
 
         conclusions = [attempt.conclude(self.rules) for attempt in finished.values()]

@@ -55,7 +55,7 @@ def _resolve(order: Order) -> Steps[Verdict]:
         return Done(progress.fee_found.amount, elsewhere)
     if elsewhere or order.fee is None:
         return Done(resolved_elsewhere=elsewhere)
-    if progress.is_replay:
+    if progress.is_replay or order.fee_may_exist:
         charged = yield from find_charged_fee(progress)
         if charged is not None:
             return Done(charged.amount)

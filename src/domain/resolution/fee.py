@@ -23,15 +23,15 @@ _TWO_PHASE: Final = (
 def find_charged_fee(progress: Progress) -> Steps[Transfer | None]:
     """Find a fee that carries the intent's id, whoever charged it.
 
-    Where an earlier attempt of ours posted the chain, the original worker may have come in
-    between: it takes our chain for its own, and charges the fee.
+    The original worker charges it beside its chain: also if the chain fails, and also if it
+    finds the chain posted by an earlier attempt of ours.
     """
     order = progress.order
     search = ResolutionSearch(
         intent_id=order.intent_id,
         pendings=(),
         fee_code=order.fee_code,
-        fee_credit_account_id=order.fee.credit_account_id if order.fee else None,
+        fee_credit_account_id=None,
     )
     return fee_beside((), (yield from find(search)), order)
 

@@ -24,8 +24,6 @@ def resolve_members(progress: Progress) -> Steps[RetryLater | ManualReview | Non
             return ManualReview(ReviewReason.LEDGER_REFUSED, answer.detail)
         culprit = culprit_of(answer)
         if culprit is None:
-            for member in members:
-                member.resolved = True
             return None
         position, status = culprit
         failure = yield from _learn(progress, members[position], status)

@@ -13,7 +13,9 @@ class Order:
 
     ``fee`` is charged after a post, unless somebody else resolved a member: then one is
     only looked for. ``fee_wanted`` False (the intent is final already) does neither.
-    ``generations`` is a hint: how many ids of each member, then of the fee, are burned.
+    ``fee_may_exist``: somebody has tried before, perhaps the original worker, which charges
+    the fee beside a chain that fails; so it is looked for first. ``generations`` is a hint:
+    how many ids of each member, then of the fee, are burned.
     """
 
     intent_id: IntentId
@@ -22,4 +24,5 @@ class Order:
     fee: Fee | None
     fee_code: int
     fee_wanted: bool
+    fee_may_exist: bool = False
     generations: tuple[int, ...] = ()

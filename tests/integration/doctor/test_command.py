@@ -9,9 +9,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from tests.helpers.resources import free_port
+from entrypoints.sandbox.resources import free_port
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.tigerbeetle_server import CLUSTER_ID
 from tests.helpers.worker_process import (
     CONSOLE_SCRIPT,
     PATIENCE_S,

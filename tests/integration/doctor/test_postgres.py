@@ -14,10 +14,10 @@ from adapters.postgres.probe import PostgresProbe
 from adapters.postgres.probe_schema import RIGHTS
 from application.errors import DatabaseMisconfiguredError
 from domain.findings import Finding, Verdict
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.resources import free_port
 from tests.contracts.account_map import AccountMapContract
 from tests.helpers.findings import faults, of, reds
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.resources import free_port
 from tests.helpers.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.integration

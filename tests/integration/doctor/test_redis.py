@@ -11,10 +11,10 @@ from adapters.redis.connection import build_client
 from adapters.redis.probe import RedisProbe
 from application.errors import MisconfiguredError
 from domain.findings import Finding, Verdict
+from entrypoints.sandbox.resources import free_port
+from entrypoints.sandbox.valkey_server import ValkeyServer, valkey_client
 from tests.helpers.findings import faults, of, reds
-from tests.helpers.resources import free_port
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.valkey_server import ValkeyServer, valkey_client
 
 pytestmark = pytest.mark.integration
 

@@ -12,11 +12,11 @@ from adapters.tigerbeetle.accounts import TigerBeetleAccounts
 from adapters.tigerbeetle.probe import TigerBeetleProbe
 from application.accounts_probe import AccountsProbe
 from domain.findings import Verdict
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
 from tests.contracts.ledger import new_id
 from tests.contracts.ledger_accounts import LedgerAccountsContract
 from tests.helpers.findings import faults, of, reds
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.tigerbeetle_server import CLUSTER_ID
 from tests.integration.tigerbeetle.bank import TigerBeetleBank, bank_at
 
 pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]

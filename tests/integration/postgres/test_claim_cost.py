@@ -9,8 +9,8 @@ from adapters.postgres.claiming import lock_due, read_held
 from adapters.postgres.outbox_repository import PostgresClaimedBatch
 from adapters.postgres.pool import build_pool, transaction
 from domain.conclusions import Conclusion
+from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
-from tests.helpers.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.integration
 

@@ -5,7 +5,7 @@ import pytest
 
 from adapters.postgres.pool import build_pool
 from application.errors import DatabaseUnavailableError, MisconfiguredError
-from tests.helpers.postgres_server import PostgresServer
+from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.integration.postgres.postgres_bench import PostgresBench
 
 pytestmark = pytest.mark.integration

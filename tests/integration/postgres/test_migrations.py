@@ -12,8 +12,8 @@ import pytest
 
 from adapters.postgres.migrations import MigrationReport, apply_migrations
 from application.errors import DatabaseUnavailableError, MisconfiguredError
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.waiting import wait_until
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

@@ -10,11 +10,11 @@ from adapters.postgres.pool import build_pool
 from application.errors import DatabaseUnavailableError, MisconfiguredError
 from domain.conclusions import Conclusion
 from domain.intents import ClaimedEvent, EventId
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.database_bench import EventState
 from tests.contracts.payments import a_retry, a_settle, an_intent
-from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.waiting import wait_until
 from tests.integration.postgres.postgres_bench import PostgresBench
 
 pytestmark = pytest.mark.integration

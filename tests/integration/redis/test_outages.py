@@ -16,11 +16,11 @@ from redis import Redis
 from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
 from application.errors import RedisUnavailableError
+from entrypoints.sandbox.valkey_server import ValkeyServer
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.notifier import a_job, ids
 from tests.contracts.status_publisher import a_message
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.valkey_server import ValkeyServer
-from tests.helpers.waiting import wait_until
 from tests.integration.redis.clients import FIELD, STREAM, client_under_test, peer
 
 pytestmark = pytest.mark.integration

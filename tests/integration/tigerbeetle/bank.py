@@ -7,9 +7,9 @@ import tigerbeetle as tb
 
 from adapters.tigerbeetle.official_client import OfficialClient, official_client
 from domain.transfers import Account, AccountFlags, AccountId, TransferId
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.ledger import LEDGER, new_id
-from tests.helpers.tigerbeetle_server import CLUSTER_ID
-from tests.helpers.waiting import wait_until
 
 FREEZE_CODE = 10
 

@@ -20,7 +20,7 @@ from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.official_client import official_client
 from application.errors import LedgerUnavailableError, MisconfiguredError
 from domain.transfers import TransferId
-from tests.helpers.waiting import wait_until
+from entrypoints.sandbox.waiting import wait_until
 
 # Nobody listens there, and the kernel gives it to nobody.
 NOBODY = "127.0.0.1:1"

@@ -11,9 +11,9 @@ from application.errors import LedgerUnavailableError
 from domain.chains import close_chain
 from domain.transfer_status import TransferStatus
 from domain.transfers import Transfer, TransferId
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.contracts.ledger import LEDGER, post_of
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.integration.tigerbeetle.bank import bank_at
 
 pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]

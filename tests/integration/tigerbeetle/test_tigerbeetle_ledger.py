@@ -10,8 +10,8 @@ from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.resolution_search import PAGE_EVENTS
 from domain.intents import IntentId
 from domain.ledger_requests import ResolutionSearch
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.contracts.ledger import LEDGER, LedgerContract, payment, post_of
-from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.integration.tigerbeetle.bank import FREEZE_CODE, TigerBeetleBank, bank_at
 
 pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]

@@ -1,6 +1,5 @@
 """A worker process with everything around it in the test's hands."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Protocol
@@ -10,12 +9,10 @@ from redis import Redis
 
 from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
-from tests.helpers.remote_ledger import LedgerServer
-from tests.helpers.worker_process import WorkerProcess
+from adapters.memory.remote_ledger import SCHEME, LedgerServer
+from tests.helpers.worker_process import CONSOLE_SCRIPT, WorkerProcess
 from tests.integration.worker.payment_manager import PaymentManager
 from tests.unit.memory.memory_bank import MemoryBank
-
-MEMORY_LEDGER_WORKER = (sys.executable, "-m", "tests.helpers.memory_ledger_worker")
 
 
 @pytest.fixture
@@ -52,7 +49,10 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 
 class StartWorker(Protocol):
-    """Starts a worker; keyword arguments are settings, in place of the fixtures' and defaults."""
+    """Starts a worker; keyword arguments are settings, in place of the fixtures' and defaults.
+
+    Its ledger is the test's, unless a *command* is given.
+    """
 
     def __call__(self, *command: str, **settings: str) -> WorkerProcess:
         """Return the running process, of *command* when one is given."""
@@ -92,7 +92,9 @@ def start_worker() -> Iterator[StartWorker]:
     with ExitStack() as running:
 
         def start(*command: str, **settings: str) -> WorkerProcess:
-            worker = WorkerProcess(settings, command=command or MEMORY_LEDGER_WORKER)
+            if not command:
+                settings["TIGERBEETLE_ADDRESSES"] = SCHEME + settings["TIGERBEETLE_ADDRESSES"]
+            worker = WorkerProcess(settings, command=command or (CONSOLE_SCRIPT, "run"))
             workers.append(running.enter_context(worker))
             return worker
 

@@ -16,9 +16,9 @@ from redis import Redis
 from application.ports.ledger import Ledger
 from domain.transfer_status import TransferStatus
 from domain.transfers import AccountId, TransferId
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.ledger import LEDGER, Bank
 from tests.contracts.wallet import NOSTRO_CODE, POST, REVENUE_CODE, VOID, a_pending
-from tests.helpers.waiting import wait_until
 from tests.helpers.worker_process import PATIENCE_S, WorkerProcess
 from tests.integration.redis.clients import FIELD, STREAM, entries
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.resources import HOST, free_port
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.resources import HOST, free_port
 from tests.helpers.worker_process import CONSOLE_SCRIPT, WorkerProcess, run_command
 from tests.integration.worker.conftest import StartWorker, impatient
 

@@ -8,10 +8,10 @@ import pytest
 from redis import Redis
 
 from adapters.memory.faulty_ledger import FaultyLedger
-from tests.helpers.postgres_server import PostgresServer
-from tests.helpers.resources import HOST, free_port
+from entrypoints.sandbox.postgres_server import PostgresServer
+from entrypoints.sandbox.resources import HOST, free_port
+from entrypoints.sandbox.valkey_server import ValkeyServer
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.valkey_server import ValkeyServer
 from tests.helpers.worker_process import CONSOLE_SCRIPT, WorkerProcess
 from tests.integration.worker.conftest import StartWorker, impatient
 from tests.integration.worker.gate import Gate, Moment
@@ -53,7 +53,7 @@ def test_worker_lives_with_everything_away_and_says_so_once(
             REDIS_URL=private_valkey.url,
             TIGERBEETLE_ADDRESSES=f"{HOST}:{free_port()}",
             OUTBOX_HEALTH_PORT=str(free_port()),
-            OUTBOX_LEDGER_DEADLINE_MS="200",
+            OUTBOX_LEDGER_DEADLINE_MS="1000",
         ),
     )
 
@@ -146,7 +146,7 @@ class TestBehindProxies:
     ) -> None:
         ledger_proxy.blackhole()
         payments = payment_manager.order(12)
-        worker = start_worker(**settings | {"OUTBOX_LEDGER_DEADLINE_MS": "50"})
+        worker = start_worker(**settings | {"OUTBOX_LEDGER_DEADLINE_MS": "1000"})
 
         worker.wait_for(DOWN, part="ledger")
         worker.wait_for(UP, part="database")

@@ -6,8 +6,8 @@ import pytest
 from redis import Redis
 from redis.client import PubSub
 
+from entrypoints.sandbox.valkey_server import ValkeyServer
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.valkey_server import ValkeyServer
 from tests.integration.worker.conftest import StartWorker
 from tests.integration.worker.payment_manager import (
     PaymentManager,

@@ -7,9 +7,9 @@ import pytest
 from redis import Redis
 
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
-from tests.helpers.resources import free_port
+from entrypoints.sandbox.resources import free_port
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.helpers.worker_process import CONSOLE_SCRIPT
 from tests.integration.tigerbeetle.bank import bank_at
 from tests.integration.worker.conftest import StartWorker, impatient

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from application.errors import DatabaseUnavailableError, RowsRefusedError
+from application.errors import DatabaseUnavailableError, OutboxError, RowsRefusedError
 from application.writing import write_all
 from domain.conclusions import Acknowledge, Conclusion, Retry, StatusMessage
 from domain.fees import AccountCode, MappedAccount
@@ -61,7 +61,7 @@ def conclusion(number: int) -> Acknowledge:
     return Acknowledge(event_id=EventId(number), intent_id=IntentId(UUID(int=number)))
 
 
-def retry_instead(refused: Conclusion, refusal: RowsRefusedError) -> Retry:
+def retry_instead(refused: Conclusion, refusal: OutboxError) -> Retry:
     return Retry(
         event_id=refused.event_id,
         intent_id=refused.intent_id,
@@ -73,7 +73,7 @@ def retry_instead(refused: Conclusion, refusal: RowsRefusedError) -> Retry:
     )
 
 
-def postpone_instead(refused: Conclusion, refusal: RowsRefusedError) -> Retry:
+def postpone_instead(refused: Conclusion, refusal: OutboxError) -> Retry:
     return replace(retry_instead(refused, refusal), delay_ms=POSTPONED_MS)
 
 

@@ -203,6 +203,7 @@ class FrozenMoney:
         *,
         fee: Fee | None = DUE_FEE,
         fee_wanted: bool = True,
+        fee_may_exist: bool = False,
         generations: tuple[int, ...] = (),
     ) -> Order:
         """Return the order to resolve all members; a void never has a fee."""
@@ -214,6 +215,7 @@ class FrozenMoney:
             fee=fee if posting else None,
             fee_code=FEE_CODE,
             fee_wanted=posting and fee_wanted,
+            fee_may_exist=fee_may_exist,
             generations=generations,
         )
 
@@ -222,13 +224,18 @@ class FrozenMoney:
         *,
         fee: Fee | None = DUE_FEE,
         fee_wanted: bool = True,
+        fee_may_exist: bool = False,
         generations: tuple[int, ...] = (),
     ) -> Verdict:
         """Post all members, as one attempt would."""
         return drive(
             Resolution(
                 self.order(
-                    Action.POST_PENDING, fee=fee, fee_wanted=fee_wanted, generations=generations
+                    Action.POST_PENDING,
+                    fee=fee,
+                    fee_wanted=fee_wanted,
+                    fee_may_exist=fee_may_exist,
+                    generations=generations,
                 )
             ),
             self.ledger,

@@ -167,7 +167,9 @@ def test_a_void_fails_the_intent_for_the_psps_reason(
 
     settle = settled(a_task(Action.VOID_PENDING), claimed)
 
+    assert (settle.event_id, settle.intent_id) == (EVENT_ID, INTENT_ID)
     assert settle.status is IntentStatus.FAILED
+    assert settle.currency == "THB"
     assert settle.failure_reason == failure_reason
     assert settle.audit.reason == "void_pending"
     assert settle.audit.status_from == "AUTHORIZED"
@@ -329,8 +331,15 @@ def test_a_postponed_event_waits_longest_and_is_not_counted() -> None:
 
     retry = postpone(claimed, "refused\0twice", rules())
 
-    assert (retry.attempts, retry.generations, retry.delay_ms) == (2, (1, 0), 300_000)
-    assert retry.last_error == "refused twice"
+    assert retry == Retry(
+        event_id=EVENT_ID,
+        intent_id=INTENT_ID,
+        reason=RetryReason.UNFORESEEN,
+        last_error="refused twice",
+        delay_ms=300_000,
+        attempts=2,
+        generations=(1, 0),
+    )
 
 
 def test_an_event_without_a_retry_row_starts_counting() -> None:

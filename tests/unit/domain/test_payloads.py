@@ -324,3 +324,14 @@ def test_good_splits_come_out_as_they_went_in(splits: list[dict[str, Any]]) -> N
     assert [(s.account, s.amount_satang, s.kind) for s in parsed] == [
         (split["account"], int(split["amountSatang"]), split["kind"]) for split in splits
     ]
+
+
+@pytest.mark.parametrize("count", [100, 101, 100_000])
+def test_splits_are_bounded_in_number(count: int) -> None:
+    splits = ",".join(['{"account":"a","kind":"K","amountSatang":0}'] * count)
+    payload_json = f'{{"feeSplits":[{splits}]}}'
+
+    if count <= 100:
+        assert len(parse_fee_splits(payload_json, amount_satang=0)) == count
+    else:
+        assert "more than 100" in refusal_of(payload_json)

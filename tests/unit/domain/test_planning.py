@@ -296,3 +296,24 @@ def test_what_charges_no_fee_names_no_account(task: Task) -> None:
 
 def test_an_intent_without_a_psp_names_no_account() -> None:
     assert fee_codes(a_claim(psp=None), a_task(), FEE_RULE) == ()
+
+
+@pytest.mark.parametrize(("retry_count", "may_exist"), [(0, False), (1, True), (9, True)])
+def test_a_fee_is_looked_for_first_where_somebody_tried_before(
+    retry_count: int, may_exist: bool
+) -> None:
+    claimed = a_claim(retry_count=retry_count)
+    task = judge_event(claimed)
+    assert isinstance(task, Task)
+
+    order = planned(task, claimed)
+
+    assert isinstance(order, Order)
+    assert order.fee_may_exist is may_exist
+
+
+@actions
+def test_a_final_intent_of_which_nothing_was_frozen_is_left_alone(action: Action) -> None:
+    task = a_task(action, intent=replace(INTENT, tb_transfer_ids=()), already_final=True)
+
+    assert planned(task) == Done()

@@ -409,3 +409,15 @@ def test_a_chain_that_others_posted_in_part_is_for_a_person_even_with_its_fee() 
     assert isinstance(money.post(), ManualReview)
     assert money.moved() == (1, 0)
     assert money.frozen() == (0, amounts(2)[1])
+
+
+def test_a_fee_that_the_old_worker_charged_beside_a_refused_chain_is_not_charged_again() -> None:
+    # LEDGER_OUTCOMES §3: the chain is refused for now, the fee beside it is charged all the same.
+    money = FrozenMoney.with_all_frozen(1)
+    money.must_send(money.foreign_fee(user_data_128=INTENT_ID.int))
+
+    verdict = money.post(fee_may_exist=True)
+
+    assert isinstance(verdict, Done)
+    assert verdict.fee_satang == 150
+    assert money.fees() == [150]

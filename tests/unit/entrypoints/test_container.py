@@ -26,9 +26,9 @@ from application.ports.outbox_repository import OutboxRepository
 from application.ports.status_publisher import StatusPublisher
 from domain.intents import Intent, PspRecord
 from entrypoints.container import Container, running
+from entrypoints.sandbox.resources import free_port
 from entrypoints.worker import Worker
 from tests.contracts.payments import an_intent
-from tests.helpers.resources import free_port
 
 NOWHERE = "127.0.0.1:1"
 ENVIRONMENT = {

@@ -250,7 +250,7 @@ def a_worker(
     abandon: Callable[[], None] = lambda: None,
     grace_s: float = WAIT_S,
 ) -> Worker:
-    return Worker(lanes=lanes, helpers=helpers, flush=flush, abandon=abandon, grace_s=grace_s)
+    return Worker(lanes=lanes, helpers=helpers, flushes=[flush], abandon=abandon, grace_s=grace_s)
 
 
 def test_all_loops_work_until_the_worker_is_stopped_and_have_ended_when_it_returns() -> None:

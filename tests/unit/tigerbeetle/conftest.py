@@ -6,8 +6,8 @@ import pytest
 
 from adapters.tigerbeetle.client import ClientFactory
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.scripted_tigerbeetle import ScriptedTigerBeetle
-from tests.helpers.waiting import wait_until
 from tests.unit.tigerbeetle.ledgers import LONG_S, LedgerMaker, adapter_threads
 
 

@@ -5,8 +5,8 @@ from structlog.testing import capture_logs
 
 from application.errors import LedgerUnavailableError
 from domain.transfers import TransferId
+from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.scripted_tigerbeetle import WAIT_S, Hang, ScriptedTigerBeetle
-from tests.helpers.waiting import wait_until
 from tests.unit.tigerbeetle.ledgers import SHORT_S, LedgerMaker, a_chain, adapter_threads, in_lane
 
 

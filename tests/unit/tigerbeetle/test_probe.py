@@ -10,8 +10,8 @@ from adapters.tigerbeetle.accounts import TigerBeetleAccounts
 from adapters.tigerbeetle.probe import TigerBeetleProbe
 from domain.findings import Finding
 from domain.transfers import AccountId
+from entrypoints.sandbox.resources import free_port
 from tests.helpers.findings import of, reds
-from tests.helpers.resources import free_port
 from tests.helpers.scripted_tigerbeetle import Hang, ScriptedTigerBeetle, raises
 from tests.unit.tigerbeetle.ledgers import SHORT_S
 
