@@ -1,6 +1,7 @@
 """The console script ``outbox-worker``."""
 
 import os
+import signal
 import sys
 from importlib.metadata import version
 from typing import Annotated, Final
@@ -13,7 +14,7 @@ from adapters.postgres.migrations import apply_migrations
 from application.errors import OutageError, OutboxError
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
-from entrypoints.logs import configure_logs
+from entrypoints.logs import configure_logs, lossy_stderr
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
 
 EX_UNAVAILABLE: Final = 69
@@ -35,6 +36,8 @@ def main() -> None:
 
     Exit codes are those of sysexits.h: 78 for the configuration, 69 for a part that is away.
     """
+    # For what does not pass through the logs: the line below, a traceback, the final flush.
+    sys.stderr = lossy_stderr()
     try:
         app()
     except OutboxError as error:
@@ -60,6 +63,9 @@ def _options(
 @app.command()
 def run() -> None:
     """Settle intents until SIGTERM or SIGINT; a second signal ends it at once."""
+    # Until the worker has its own handlers nothing is in flight.
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: sys.exit(0))
     settings = load_settings()
     configure_logs(format=settings.log_format, level=settings.log_level)
     for name in unknown_variables():

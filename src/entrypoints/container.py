@@ -119,6 +119,7 @@ class Container(containers.DeclarativeContainer):
         deliver_notifications,
         delivery_loop,
         publisher_loop,
+        health,
     )
     health_server: providers.Provider[HealthServer] = providers.Singleton(
         build_health_server, settings, health
@@ -159,7 +160,9 @@ def _start(health_server: HealthServer, settings: Settings) -> None:
     try:
         health_server.start()
     except OSError as error:
+        host = f"[{settings.health_host}]" if ":" in settings.health_host else settings.health_host
         raise MisconfiguredError(
-            f"OUTBOX_HEALTH_PORT: cannot listen on {settings.health_host}:{settings.health_port}"
-            f" ({error.strerror}); choose a free port, or 0 to do without /livez and /readyz"
+            f"OUTBOX_HEALTH_HOST and OUTBOX_HEALTH_PORT: cannot listen on"
+            f" {host}:{settings.health_port} ({error.strerror}); name an address of this machine"
+            " and choose a free port, or 0 to do without /livez and /readyz"
         ) from error

@@ -1,6 +1,8 @@
 """Which parts are up, told to operators: one log line a change of state, and over HTTP."""
 
+import errno
 import json
+import socket
 import threading
 from enum import StrEnum
 from http import HTTPStatus
@@ -40,6 +42,7 @@ class Health:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._faults: dict[Part, dict[str, str]] = {part: {"": _STARTING} for part in Part}
+        self._dead_loops: set[str] = set()
 
     def is_up(self, part: Part) -> bool:
         """Was *part* reached, and nothing bad seen of it since?"""
@@ -82,9 +85,23 @@ class Health:
         """Can intents be settled? Redis is not needed for that."""
         return all(self.is_up(part) for part in NEEDED_TO_SETTLE)
 
+    def died(self, loop: str) -> None:
+        """Note that *loop* has ended and was not told to; only a restart brings it back."""
+        with self._lock:
+            self._dead_loops.add(loop)
+
+    def dead_loops(self) -> list[str]:
+        """Return the names of the loops that should run and do not."""
+        with self._lock:
+            return sorted(self._dead_loops)
+
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, handler)
 
     def server_bind(self) -> None:
         """Bind, without asking the DNS for our name, which may take long."""
@@ -106,7 +123,11 @@ class HealthServer:
         Raises:
             OSError: the address cannot be listened on, for example since it is taken.
         """
-        self._server = _Server(self._address, _handler(self._health))
+        try:
+            self._server = _Server(self._address, _handler(self._health))
+        except (TypeError, UnicodeError) as error:
+            # A name that the DNS has no form for.
+            raise OSError(errno.EINVAL, "not a host name") from error
         threading.Thread(
             target=self._server.serve_forever, args=(_STOP_DELAY_S,), name="health", daemon=True
         ).start()
@@ -133,7 +154,13 @@ def _handler(health: Health) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             match self.path.partition("?")[0]:
                 case "/livez":
-                    self._answer(HTTPStatus.OK, {"alive": True})
+                    dead = health.dead_loops()
+                    if dead:
+                        self._answer(
+                            HTTPStatus.SERVICE_UNAVAILABLE, {"alive": False, "dead_loops": dead}
+                        )
+                    else:
+                        self._answer(HTTPStatus.OK, {"alive": True})
                 case "/readyz":
                     ready = health.is_ready()
                     self._answer(

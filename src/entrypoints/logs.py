@@ -1,12 +1,19 @@
 """Log lines: JSON for machines, colours for people, one stream, never a secret."""
 
+import io
 import logging
+import os
 import sys
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
 
 import structlog
 from structlog.typing import Processor
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_STDERR: Final = 2
 _TIMESTAMP: Final = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
 NOISY_LOGGERS: Final = {
@@ -18,12 +25,36 @@ NOISY_LOGGERS: Final = {
 }
 
 
+class _LossyFile(io.FileIO):
+    """A file that drops what it cannot take."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return os.write(self.fileno(), data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def lossy_stderr() -> TextIO:
+    """Open stderr such that writing never fails.
+
+    Its reader may be gone, its disk full: that is no reason to stop settling. Since nothing
+    stays behind in a buffer, the interpreter does not fail at its end either.
+    """
+    if sys.__stderr__ is None:
+        # It was closed when we were started; its number may be that of a connection by now.
+        return Path(os.devnull).open("w")
+    file = io.BufferedWriter(_LossyFile(_STDERR, "w", closefd=False))
+    return io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+
+
 def configure_logs(*, format: str, level: str) -> None:
     """Send our log lines and those of libraries to stderr.
 
     *format* is ``json``, ``console`` or ``auto``: console on a terminal.
     """
-    as_json = format == "json" or (format == "auto" and not sys.stderr.isatty())
+    stderr = lossy_stderr()
+    as_json = format == "json" or (format == "auto" and not stderr.isatty())
     shared: list[Processor] = [structlog.stdlib.add_log_level, _TIMESTAMP]
     # Tracebacks never show local variables: they hold passwords and customers' names.
     rendering: list[Processor] = (
@@ -34,10 +65,10 @@ def configure_logs(*, format: str, level: str) -> None:
     structlog.configure(
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=stderr),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

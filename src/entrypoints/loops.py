@@ -1,5 +1,6 @@
 """Run a step over and over: at once while there is work, at a tick without, slower in trouble."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,13 +72,22 @@ class Loop(threading.Thread):
 
     def run(self) -> None:
         """Thread body."""
+        try:
+            self._repeat()
+        finally:
+            if not self._stopping.is_set():
+                self._health.died(self.name)
+
+    def _repeat(self) -> None:
         failures = 0
         while not self._stopping.is_set():
             self._wake.clear()
             try:
                 more = self._step()
             except Exception as error:
-                self._note(error)
+                # Whatever goes wrong with telling what went wrong, the loop goes on.
+                with contextlib.suppress(Exception):
+                    self._note(error)
                 # Waking is for work; in trouble the pause is kept.
                 self._stopping.wait(
                     self._pace.backoff.delay_ms(failures, self._pace.jitter) / 1_000

@@ -81,7 +81,8 @@ class Settings(DatabaseSettings):
     """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
     ledger_request_events_max: Annotated[int, Field(ge=1, le=8_189)] = 8_189
     connect_timeout_ms: Milliseconds = 5_000
-    statement_timeout_ms: Milliseconds = 30_000
+    statement_timeout_ms: Annotated[int, Field(ge=1_000, le=24 * 60 * 60 * 1_000)] = 30_000
+    """What is shorter would cut off sound statements of a batch, each time anew."""
     redis_timeout_ms: Milliseconds = 2_000
 
     psp_fee_code: Annotated[int, Field(ge=1, lt=2**16)] = 50

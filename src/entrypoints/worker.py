@@ -98,7 +98,8 @@ class Worker:
     """The loops of one process, from start to stop.
 
     ``flushes`` are called once all loops have ended: they pass on what lanes still left.
-    ``abandon`` ends ledger calls that outlast the grace period.
+    ``abandon`` ends ledger calls that outlast the grace period; at once where
+    ``ledger_is_away``, for which nothing is worth waiting.
     """
 
     def __init__(
@@ -108,12 +109,14 @@ class Worker:
         helpers: Sequence[Loop],
         flushes: Sequence[Callable[[], None]],
         abandon: Callable[[], None],
+        ledger_is_away: Callable[[], bool],
         grace_s: float,
     ) -> None:
         self._lanes = lanes
         self._helpers = helpers
         self._flushes = flushes
         self._abandon = abandon
+        self._ledger_is_away = ledger_is_away
         self._grace_s = grace_s
         self._is_stopping = False
         # Not an Event, whose lock the main thread may hold at the moment when the signal comes.
@@ -161,6 +164,8 @@ class Worker:
         loops = (*self._lanes, *self._helpers)
         for loop in loops:
             loop.stop()
+        if self._ledger_is_away():
+            self._abandon()
         deadline = time.monotonic() + self._grace_s
         if not _joined(loops, deadline):
             log.warning("outbox: grace period is over; unfinished batches are rolled back")

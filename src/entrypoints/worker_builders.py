@@ -145,6 +145,7 @@ def build_worker(
     deliver: DeliverNotifications,
     delivery_loop: Loop,
     publisher_loop: Loop,
+    health: Health,
 ) -> Worker:
     """Return the worker: all loops, and how they end."""
     return Worker(
@@ -152,6 +153,7 @@ def build_worker(
         helpers=[delivery_loop, publisher_loop],
         flushes=[publish.flush, deliver.flush],
         abandon=ledger.close,
+        ledger_is_away=lambda: not health.is_up(Part.LEDGER),
         grace_s=settings.grace_ms / 1_000,
     )
 

@@ -104,6 +104,22 @@ def test_health_port_that_is_taken_is_named_with_the_remedy(settings: dict[str, 
     assert "choose a free port, or 0" in line
 
 
+@pytest.mark.parametrize("host", ["ü" * 80, "2001:db8::1"])
+def test_health_host_that_is_none_of_ours_is_named_with_the_remedy(
+    settings: dict[str, str], host: str
+) -> None:
+    port = str(free_port())
+    done = run_command(
+        "run", environment=settings | {"OUTBOX_HEALTH_HOST": host, "OUTBOX_HEALTH_PORT": port}
+    )
+
+    assert done.returncode == 78
+    (line,) = done.stderr.splitlines()
+    assert "OUTBOX_HEALTH_HOST" in line
+    assert "OUTBOX_HEALTH_PORT" in line
+    assert "name an address of this machine" in line
+
+
 def test_health_server_listens_on_loopback_alone_or_not_at_all(
     start_worker: StartWorker, settings: dict[str, str]
 ) -> None:

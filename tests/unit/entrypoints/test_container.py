@@ -294,6 +294,25 @@ def test_port_that_is_taken_is_named_with_the_remedy(watched: Container, taken_p
         pytest.fail("it cannot run")
 
 
+@pytest.mark.parametrize(
+    ("host", "shown"), [("ü" * 80, "ü" * 80), ("2001:db8::1", r"\[2001:db8::1\]")]
+)
+def test_health_host_that_is_none_of_ours_is_named_with_the_remedy(
+    watched: Container, environment: pytest.MonkeyPatch, host: str, shown: str
+) -> None:
+    environment.setenv("OUTBOX_HEALTH_HOST", host)
+    environment.setenv("OUTBOX_HEALTH_PORT", str(free_port()))
+
+    with (
+        pytest.raises(
+            MisconfiguredError,
+            match=rf"^OUTBOX_HEALTH_HOST and .*: cannot listen on {shown}:\d+ \(.+\); name an ",
+        ),
+        running(watched),
+    ):
+        pytest.fail("it cannot run")
+
+
 def test_health_server_is_not_started_when_it_is_switched_off(watched: Container) -> None:
     with running(watched), pytest.raises(RuntimeError, match="not started"):
         _ = watched.health_server().port

@@ -1,6 +1,7 @@
 """What operators are told: one line a change of state, and the two probes."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -25,8 +26,8 @@ def server(health: Health) -> Iterator[HealthServer]:
     server.stop()
 
 
-def get(server: HealthServer, path: str) -> tuple[int, dict[str, Any]]:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+def get(server: HealthServer, path: str, *, host: str = "127.0.0.1") -> tuple[int, dict[str, Any]]:
+    connection = HTTPConnection(host, server.port, timeout=10)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -158,6 +159,15 @@ def test_the_process_is_alive_whatever_is_down(server: HealthServer) -> None:
     assert get(server, "/livez") == (200, {"alive": True})
 
 
+def test_the_process_is_not_alive_without_one_of_its_loops(
+    health: Health, server: HealthServer
+) -> None:
+    health.died("lane-2")
+    health.died("lane-1")
+
+    assert get(server, "/livez") == (503, {"alive": False, "dead_loops": ["lane-1", "lane-2"]})
+
+
 def test_readiness_names_what_is_wrong(health: Health, server: HealthServer) -> None:
     health.up(Part.DATABASE)
     health.up(Part.STATUS)
@@ -208,6 +218,35 @@ def test_a_port_that_is_taken_is_an_error_at_the_start(
 
     second.stop()
     assert get(server, "/livez")[0] == 200
+
+
+def has_ipv6() -> bool:
+    """Whether this machine has a loopback of IPv6; containers often have none."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
+def test_an_ipv6_address_is_listened_on(health: Health) -> None:
+    server = HealthServer(health, host="::1", port=0)
+    server.start()
+    try:
+        assert get(server, "/livez", host="::1")[0] == 200
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("host", ["ü" * 80, "a..b", "192.0.2.1", "2001:db8::1"])
+def test_a_host_that_cannot_be_listened_on_is_an_error_with_a_reason(
+    health: Health, host: str
+) -> None:
+    with pytest.raises(OSError, match=r".+") as raised:
+        HealthServer(health, host=host, port=0).start()
+
+    assert raised.value.strerror
 
 
 def test_a_server_that_was_stopped_listens_no_more(health: Health) -> None:

@@ -17,6 +17,8 @@ from application.errors import (
     RedisUnavailableError,
 )
 from domain.retry import Backoff
+from entrypoints import health as health_module
+from entrypoints import loops
 from entrypoints.health import Health, Part
 from entrypoints.loops import Loop, Pace
 
@@ -71,7 +73,7 @@ def health() -> Health:
 
 @pytest.fixture
 def start(health: Health) -> Iterator[Callable[..., Loop]]:
-    loops: list[Loop] = []
+    started: list[Loop] = []
 
     def start(
         step: Callable[[], bool],
@@ -82,12 +84,12 @@ def start(health: Health) -> Iterator[Callable[..., Loop]]:
     ) -> Loop:
         pace = Pace(tick_ms=tick_ms, backoff=Backoff(first_ms=100, max_ms=1_000), jitter=jitter)
         loop = Loop("test", step, pace=pace, health=health, redis_part=Part.STATUS, owner=owner)
-        loops.append(loop)
+        started.append(loop)
         loop.start()
         return loop
 
     yield start
-    for loop in loops:
+    for loop in started:
         loop.stop()
         loop.join(WAIT_S)
         assert not loop.is_alive()
@@ -253,6 +255,46 @@ def test_an_unforeseen_error_is_logged_with_its_traceback_and_the_loop_goes_on(
         ("outbox: unforeseen error", "test", True)
     ]
     assert health.faults() == {}
+
+
+def test_a_fault_that_cannot_be_told_does_not_end_the_loop(
+    start: Callable[..., Loop], health: Health, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(loops.log, "exception", fails, raising=False)
+    monkeypatch.setattr(health_module.log, "error", fails, raising=False)
+    step = Script([ZeroDivisionError("by zero"), LedgerUnavailableError("away"), True])
+
+    loop = start(step)
+
+    step.wait_until_over()
+    assert loop.is_alive()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_loop_that_dies_is_told(start: Callable[..., Loop], health: Health) -> None:
+    class NobodyCatchesThisError(BaseException):
+        pass
+
+    def dies() -> bool:
+        raise NobodyCatchesThisError
+
+    start(dies).join(WAIT_S)
+
+    assert health.dead_loops() == ["test"]
+
+
+def test_a_loop_that_ends_since_it_was_stopped_is_not_dead(
+    start: Callable[..., Loop], health: Health
+) -> None:
+    loop = start(Script([]))
+
+    loop.stop()
+    loop.join(WAIT_S)
+
+    assert health.dead_loops() == []
 
 
 def test_the_pause_doubles_while_it_fails_and_begins_anew_after_a_success(

@@ -248,9 +248,17 @@ def a_worker(
     helpers: Sequence[Loop] = (),
     flush: Callable[[], None] = lambda: None,
     abandon: Callable[[], None] = lambda: None,
+    ledger_is_away: bool = False,
     grace_s: float = WAIT_S,
 ) -> Worker:
-    return Worker(lanes=lanes, helpers=helpers, flushes=[flush], abandon=abandon, grace_s=grace_s)
+    return Worker(
+        lanes=lanes,
+        helpers=helpers,
+        flushes=[flush],
+        abandon=abandon,
+        ledger_is_away=lambda: ledger_is_away,
+        grace_s=grace_s,
+    )
 
 
 def test_all_loops_work_until_the_worker_is_stopped_and_have_ended_when_it_returns() -> None:
@@ -432,3 +440,24 @@ def test_a_second_signal_ends_the_process_at_once(
     a_worker(lane).run()
 
     assert set(exit_codes) == {128 + second}
+
+
+def test_a_ledger_that_is_away_is_not_waited_for() -> None:
+    # A lane that probes it would hang for the whole deadline, holding nothing.
+    closed = threading.Event()
+    probing = threading.Event()
+
+    def probe() -> bool:
+        probing.set()
+        assert closed.wait(WAIT_S)
+        return False
+
+    worker = a_worker(a_loop("lane", probe), abandon=closed.set, ledger_is_away=True)
+    stopper = threading.Thread(target=lambda: (probing.wait(WAIT_S), worker.stop()))
+    stopper.start()
+
+    with capture_logs() as logs:
+        assert worker.run()
+
+    stopper.join()
+    assert "grace period is over" not in str(logs)
