@@ -67,9 +67,17 @@ Fault = Callable[[IntentEvidence], str | None]
 
 
 def check_invariants(
-    evidence: Sequence[IntentEvidence], *, jobs_exactly_once: bool
+    evidence: Sequence[IntentEvidence],
+    *,
+    jobs_exactly_once: bool,
+    longest_wait_behind_bad_ms: int = 0,
+    tick_ms: int = 1_000,
 ) -> tuple[Invariant, ...]:
-    """Check invariants 1 to 7; ``jobs_exactly_once`` where nothing crashed and Redis was up."""
+    """Check all invariants.
+
+    ``jobs_exactly_once``: nothing crashed and Redis was up. ``longest_wait_behind_bad_ms`` is
+    how long a good event took at most that came after bad ones; 0 where there were none.
+    """
     return (
         Invariant(
             number=1,
@@ -106,6 +114,13 @@ def check_invariants(
             number=7,
             text="every event has ended, processed or failed",
             broken=tuple(_all(evidence, _event_open)),
+        ),
+        Invariant(
+            number=8,
+            text="a bad event delays no other by more than two ticks",
+            broken=()
+            if longest_wait_behind_bad_ms <= 2 * tick_ms
+            else (f"an event behind bad ones took {longest_wait_behind_bad_ms} ms",),
         ),
     )
 

@@ -86,6 +86,16 @@ def measure_delays(connection: psycopg.Connection) -> Delays:
     return Delays(p50_ms=p50_ms, p99_ms=p99_ms, events_per_s=events_per_s)
 
 
+def longest_wait_ms(connection: psycopg.Connection, *, after_id: int, before_id: int) -> int:
+    """Return the longest delay of the processed events between two event ids; 0 without any."""
+    rows = connection.execute(
+        "SELECT coalesce(max(extract(epoch FROM processed_at - created_at) * 1000), 0)::bigint"
+        " FROM pm.outbox_event WHERE status = 'processed' AND id > %s AND id <= %s",
+        [after_id, before_id],
+    ).fetchall()
+    return int(rows[0][0])
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     statuses: Mapping[IntentId, str]

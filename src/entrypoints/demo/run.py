@@ -17,7 +17,7 @@ from domain.invariants import IntentEvidence, check_invariants
 from domain.transfers import TransferFlags
 from entrypoints.demo.audience import Listener, NotificationsService, StatusClient
 from entrypoints.demo.backdrop import Backdrop, backdrop
-from entrypoints.demo.evidence import gather, measure_delays
+from entrypoints.demo.evidence import gather, longest_wait_ms, measure_delays
 from entrypoints.demo.show import Figures, Stage, show_figures, show_invariants
 from entrypoints.demo.wallet import NOSTRO, DemoWallet
 from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
@@ -70,6 +70,8 @@ class _Play:
             field=Settings.model_fields["notifications_field"].default,
         )
         self._stage = Stage(console, intents=options.intents)
+        # The events that came after bad ones, and before anything else went wrong.
+        self._behind_bad = (0, 0)
 
     def play(self) -> bool:
         """Order, disturb and wait for rest; then count."""
@@ -123,9 +125,12 @@ class _Play:
 
     def _poison(self) -> None:
         count = self._wallet.poison()
+        self._behind_bad = (self._last_event_id(), 0)
         self._stage.say(f"[yellow]fault:[/] {count} events that cannot be carried out")
 
     def _take_ledger_away(self) -> None:
+        self._behind_bad = (self._behind_bad[0], self._last_event_id())
+        self._wait_for(self._behind_bad[1])
         self._stage.say(f"[yellow]fault:[/] the ledger answers nothing for {OUTAGE_S:.0f} s")
         self._scene.pause_ledger()
         time.sleep(OUTAGE_S)
@@ -144,6 +149,23 @@ class _Play:
         self._scene.worker.kill()
         self._scene.worker.start()
         self._stage.say("[green]over:[/] a new worker goes on")
+
+    def _last_event_id(self) -> int:
+        [(last_id,)] = self._connection.execute("SELECT max(id) FROM pm.outbox_event").fetchall()
+        return int(last_id)
+
+    def _wait_for(self, event_id: int) -> None:
+        """Wait until all events up to *event_id* that may still be processed are."""
+        waiting = (
+            "SELECT count(*) FROM pm.outbox_event"
+            " WHERE status = 'pending' AND id <= %s AND retry_count = 0"
+        )
+        deadline = time.monotonic() + REST_TIMEOUT_S
+        while time.monotonic() < deadline:
+            [(count,)] = self._connection.execute(waiting, [event_id]).fetchall()
+            if count == 0:
+                return
+            time.sleep(_POLL_S)
 
     def _come_to_rest(self) -> None:
         deadline = time.monotonic() + REST_TIMEOUT_S
@@ -171,7 +193,14 @@ class _Play:
             fee_account=NOSTRO,
         )
         figures = self._figures(connection, evidence)
-        invariants = check_invariants(evidence, jobs_exactly_once=not self._options.with_faults)
+        after_id, before_id = self._behind_bad
+        invariants = check_invariants(
+            evidence,
+            jobs_exactly_once=not self._options.with_faults,
+            longest_wait_behind_bad_ms=longest_wait_ms(
+                connection, after_id=after_id, before_id=before_id
+            ),
+        )
         show_figures(self._console, figures)
         show_invariants(self._console, invariants)
         holds = figures.money_adds_up and all(one.holds for one in invariants)

@@ -49,7 +49,7 @@ def test_the_demo_shows_every_fault_and_every_invariant_and_leaves_nothing() -> 
     assert "ledger: in memory" in shown
     assert shown.count("fault:") == 4
     assert shown.count("over:") == 3
-    assert shown.count("holds") == 8  # each invariant's line, and the last one
+    assert shown.count("holds") == 9  # each invariant's line, and the last one
     assert "Every invariant holds, and the money adds up." in shown
     ports = [int(port) for port in re.findall(r"(?:port |127\.0\.0\.1:)(\d+)", shown)]
     assert len(ports) == 3

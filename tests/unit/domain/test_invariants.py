@@ -67,7 +67,7 @@ IN_REVIEW = replace(
 def broken(*evidence: IntentEvidence, jobs_exactly_once: bool = True) -> list[int]:
     """Return the numbers of the invariants that do not hold."""
     invariants = check_invariants(evidence, jobs_exactly_once=jobs_exactly_once)
-    assert [one.number for one in invariants] == [1, 2, 3, 4, 5, 6, 7]
+    assert [one.number for one in invariants] == [1, 2, 3, 4, 5, 6, 7, 8]
     return [one.number for one in invariants if not one.holds]
 
 
@@ -112,8 +112,21 @@ def test_a_job_may_come_twice_after_a_crash() -> None:
 
 
 def test_what_is_broken_is_named_by_its_intent() -> None:
-    *_, audits, _, _ = check_invariants([replace(SETTLED, final_audits=3)], jobs_exactly_once=True)
+    *_, audits, _, _, _ = check_invariants(
+        [replace(SETTLED, final_audits=3)], jobs_exactly_once=True
+    )
 
     assert audits.broken == (
         "intent 00000000-0000-0000-0000-000000000001: SETTLED, and 3 final audit rows",
     )
+
+
+@pytest.mark.parametrize(("wait_ms", "holds"), [(0, True), (400, True), (401, False)])
+def test_a_wait_of_more_than_two_ticks_behind_a_bad_event_is_seen(
+    wait_ms: int, holds: bool
+) -> None:
+    *_, last = check_invariants(
+        [], jobs_exactly_once=True, longest_wait_behind_bad_ms=wait_ms, tick_ms=200
+    )
+
+    assert last.holds is holds

@@ -453,7 +453,12 @@ def test_a_ledger_that_is_away_is_not_waited_for() -> None:
         return False
 
     worker = a_worker(a_loop("lane", probe), abandon=closed.set, ledger_is_away=True)
-    stopper = threading.Thread(target=lambda: (probing.wait(WAIT_S), worker.stop()))
+
+    def stop_while_it_probes() -> None:
+        probing.wait(WAIT_S)
+        worker.stop()
+
+    stopper = threading.Thread(target=stop_while_it_probes)
     stopper.start()
 
     with capture_logs() as logs:
