@@ -13,7 +13,6 @@ from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import DatabaseMisconfiguredError
 from domain.retry import RetryPolicy
 from entrypoints.sandbox.postgres_server import PostgresServer
-from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.ledger import new_id
 from tests.contracts.settling import SettlingContract, assert_settled
@@ -21,7 +20,7 @@ from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
 from tests.contracts.wallet import POST, Wallet
 from tests.integration.postgres.postgres_bench import PostgresBench
-from tests.integration.tigerbeetle.bank import TigerBeetleBank, bank_at
+from tests.integration.tigerbeetle.bank import TigerBeetleBank
 from tests.unit.memory.memory_bank import MemoryBank
 
 pytestmark = pytest.mark.integration
@@ -193,19 +192,6 @@ class TestRefusedRows(OnInMemoryLedger):
 
         assert wallet.settle().claimed == 0
         assert wallet.event_status(case) == ("failed" if payload_json else "pending")
-
-
-@pytest.fixture(scope="module")
-def tigerbeetle_ledger(tigerbeetle_server: TigerBeetleServer) -> Iterator[TigerBeetleLedger]:
-    ledger = TigerBeetleLedger(addresses=tigerbeetle_server.address, cluster_id=CLUSTER_ID)
-    yield ledger
-    ledger.close()
-
-
-@pytest.fixture(scope="module")
-def tigerbeetle_bank(tigerbeetle_server: TigerBeetleServer) -> Iterator[TigerBeetleBank]:
-    with bank_at(tigerbeetle_server.address) as bank:
-        yield bank
 
 
 @pytest.mark.tigerbeetle

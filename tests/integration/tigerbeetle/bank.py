@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import tigerbeetle as tb
 
+from adapters.tigerbeetle.conversion import account_from_client
 from adapters.tigerbeetle.official_client import OfficialClient, official_client
 from domain.transfers import Account, AccountFlags, AccountId, TransferId
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
@@ -64,20 +65,7 @@ class TigerBeetleBank:
     def balances(self, account_id: AccountId) -> Account:
         """Return the account as it stands now."""
         (account,) = self._client.lookup_accounts([account_id])
-        return Account(
-            id=AccountId(account.id),
-            ledger=account.ledger,
-            code=account.code,
-            flags=AccountFlags(account.flags),
-            user_data_128=account.user_data_128,
-            user_data_64=account.user_data_64,
-            user_data_32=account.user_data_32,
-            debits_pending=account.debits_pending,
-            debits_posted=account.debits_posted,
-            credits_pending=account.credits_pending,
-            credits_posted=account.credits_posted,
-            timestamp_ns=account.timestamp,
-        )
+        return account_from_client(account)
 
     def wait_expired(self, pending_id: TransferId) -> None:
         """Return when nothing is frozen any more on the account that the transfer debits."""
