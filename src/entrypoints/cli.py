@@ -123,5 +123,7 @@ def demo(
 
     from entrypoints.demo.run import Options, run_demo
 
+    # As after Ctrl-C, every server is ended in order.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = Options(intents=intents, seed=seed, with_faults=faults, keep=keep)
     raise typer.Exit(0 if run_demo(Console(), options) else 1)

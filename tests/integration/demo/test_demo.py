@@ -56,8 +56,18 @@ def test_the_demo_shows_every_fault_and_every_invariant_and_leaves_nothing() -> 
     assert not any(map(is_open, ports))
 
 
-@pytest.mark.parametrize("moment", ["Postgres on port", "worker started", "export DATABASE_URL"])
-def test_ctrl_c_at_any_moment_ends_everything(moment: str) -> None:
+@pytest.mark.parametrize(
+    ("moment", "number", "exit_code"),
+    [
+        ("Postgres on port", signal.SIGINT, 130),
+        ("worker started", signal.SIGINT, 130),
+        ("export DATABASE_URL", signal.SIGINT, 130),
+        ("worker started", signal.SIGTERM, 143),
+    ],
+)
+def test_ctrl_c_at_any_moment_ends_everything(
+    moment: str, number: signal.Signals, exit_code: int
+) -> None:
     with a_demo("--intents", "200", "--keep") as demo:
         assert demo.stdout is not None
         shown = ""
@@ -65,10 +75,10 @@ def test_ctrl_c_at_any_moment_ends_everything(moment: str) -> None:
             shown += line
             if moment in line:
                 break
-        demo.send_signal(signal.SIGINT)
+        demo.send_signal(number)
         rest, _ = demo.communicate(timeout=PATIENCE_S)
 
-    assert demo.returncode == 130, shown + rest
+    assert demo.returncode == exit_code, shown + rest
     assert "Traceback" not in shown + rest
     ports = [int(port) for port in re.findall(r"(?:port |127\.0\.0\.1:)(\d+)", shown)]
     assert ports
