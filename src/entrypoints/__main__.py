@@ -1,5 +1,24 @@
-"""``python -m entrypoints`` is ``outbox-worker``."""
+"""``outbox-worker``, and ``python -m entrypoints``."""
 
-from entrypoints.cli import main
+import signal
 
-main()
+
+def start() -> None:
+    """Run the command line.
+
+    Importing it takes half a second, in which there is nothing to clean up: Ctrl-C ends the
+    process then without a traceback. Where it is ignored, for example under nohup, it stays so.
+    """
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if interruptible:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    from entrypoints.cli import main
+
+    if interruptible:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    main()
+
+
+if __name__ == "__main__":
+    start()

@@ -54,7 +54,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -62,7 +65,11 @@ def _options(
 
 @app.command()
 def run() -> None:
-    """Settle intents until SIGTERM or SIGINT; a second signal ends it at once."""
+    """Settle intents until SIGTERM or SIGINT; a second signal ends it at once.
+
+    Settings come from the environment: DATABASE_URL, REDIS_URL, TIGERBEETLE_ADDRESSES,
+    TIGERBEETLE_CLUSTER_ID, and those of docs/running.md.
+    """
     # Until the worker has its own handlers nothing is in flight.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: sys.exit(0))
@@ -84,7 +91,10 @@ def run_worker(container: Container) -> None:
 
 @app.command()
 def migrate() -> None:
-    """Make or complete the schema in DATABASE_URL; a database that PM made is recognised."""
+    """Make or complete the schema in DATABASE_URL; a database that PM made is recognised.
+
+    The role needs the right to create tables in schema pm; docs/running.md says more.
+    """
     settings = load_database_settings()
     configure_logs(format=settings.log_format, level=settings.log_level)
     report = apply_migrations(settings.database_url.get_secret_value())
@@ -108,8 +118,12 @@ def doctor(
 
 @app.command()
 def demo(
-    intents: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 1_000,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same intents.")] = 1,
+    intents: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="How many intents to order.")
+    ] = 1_000,
+    seed: Annotated[
+        int, typer.Option(help="The same seed makes the same amounts, operations and faults.")
+    ] = 1,
     faults: Annotated[
         bool, typer.Option("--faults", help="Poison, outages and a killed worker in the middle.")
     ] = False,

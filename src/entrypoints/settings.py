@@ -152,7 +152,7 @@ def _load(kind: type[S]) -> S:
         return kind()
     except ValidationError as error:
         faults = "; ".join(
-            f"{_variable(str(fault['loc'][0]))}: {fault['msg'].lower()}" for fault in error.errors()
+            f"{_variable(str(fault['loc'][0]))}: {_words(fault['msg'])}" for fault in error.errors()
         )
     # Outside of the handler: the original would be printed along, and it quotes values.
     raise SettingsError(faults)
@@ -165,6 +165,10 @@ def unknown_variables() -> list[str]:
         for name, field in Settings.model_fields.items()
     }
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+
+
+def _words(message: str) -> str:
+    return message.removeprefix("Value error, ").lower()
 
 
 def _variable(location: str) -> str:

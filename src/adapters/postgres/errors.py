@@ -28,7 +28,7 @@ _REMEDIES: Final = {
     "3F000": "run `outbox-worker migrate`",
     "42P01": "run `outbox-worker migrate`",
     "42703": "run `outbox-worker migrate`",
-    "42501": "grant the worker's role the rights that it needs",
+    "42501": "grant the role in DATABASE_URL the rights that docs/running.md lists",
 }
 
 # libpq does not hand out the SQLSTATE of a failed connection attempt, only the server's words.
@@ -78,7 +78,9 @@ def connect_error(error: psycopg.Error) -> OutboxError:
         return DatabaseMisconfiguredError(f"{text}: {_POOLER_REMEDY}")
     if _CONNECT_MISCONFIGURATION.search(text):
         return DatabaseMisconfiguredError(f"{text}: {_CONNECT_REMEDY}")
-    return _known(error) or DatabaseUnavailableError(text)
+    return _known(error) or DatabaseUnavailableError(
+        f"{text}: start Postgres, or correct DATABASE_URL"
+    )
 
 
 def _known(error: psycopg.Error) -> OutboxError | None:

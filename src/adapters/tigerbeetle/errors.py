@@ -34,7 +34,10 @@ def translated(error: Exception) -> OutboxError:
         case OutboxError():
             return error
         case NoAnswerError():
-            return LedgerUnavailableError(f"outcome unknown: {error}")
+            return LedgerUnavailableError(
+                f"outcome unknown: {error}; if it lasts, check TIGERBEETLE_ADDRESSES and"
+                " TIGERBEETLE_CLUSTER_ID, and run `outbox-worker doctor`"
+            )
         case ClientEvictedError():
             return LedgerUnavailableError("outcome unknown: the cluster evicted the client")
         case ClientClosedError():

@@ -14,6 +14,8 @@ from adapters.redis.status_publisher import CHANNEL_PREFIX
 GROUP: Final = "notifications-service"
 _WAIT_S: Final = 0.1
 _BATCH: Final = 500
+_OWN_PENDING: Final = "0"
+_NEW: Final = ">"
 
 
 class Listener(threading.Thread):
@@ -55,27 +57,45 @@ class StatusClient:
 
 
 class NotificationsService:
-    """Reads the stream of push jobs in a consumer group, and remembers their ids."""
+    """Reads the stream of push jobs in a consumer group, as the real service does.
+
+    What it had taken and not acknowledged when Redis went away, it reads again; so it drops
+    jobs whose id it knows.
+    """
 
     def __init__(self, redis: Redis, *, stream: str, field: str) -> None:
-        self.job_ids: list[UUID] = []
+        self.job_ids: set[UUID] = set()
+        self._next = _OWN_PENDING
         self._redis = redis
         self._stream = stream
         self._field = field.encode()
 
     def listen(self) -> None:
         """Take the next jobs, if some come."""
+        start, self._next = self._next, _OWN_PENDING
         try:
             answer: Any = self._redis.xreadgroup(
-                GROUP, "demo", {self._stream: ">"}, count=_BATCH, block=int(_WAIT_S * 1_000)
+                GROUP, "demo", {self._stream: start}, count=_BATCH, block=int(_WAIT_S * 1_000)
             )
         except ResponseError as error:
             if not str(error).startswith("NOGROUP"):
                 raise
             self._redis.xgroup_create(self._stream, GROUP, id="0", mkstream=True)
             return
-        for _, entries in answer or ():
-            for entry_id, fields in entries:
-                job = json.loads(fields[self._field])
-                self.job_ids.append(UUID(job["data"]["notificationId"]))
-                self._redis.xack(self._stream, GROUP, entry_id)
+        entries = [entry for _, entries in answer or () for entry in entries]
+        if entries:
+            self.job_ids |= {job_id_of(fields, self._field) for _, fields in entries}
+            self._redis.xack(self._stream, GROUP, *(entry_id for entry_id, _ in entries))
+        # Only now, and not where something was raised: then its own come first again.
+        self._next = _OWN_PENDING if start == _OWN_PENDING and entries else _NEW
+
+
+def job_ids_on_stream(redis: Redis, *, stream: str, field: str) -> list[UUID]:
+    """Return the id of every job on the stream, as often as it is there."""
+    entries: Any = redis.xrange(stream)
+    return [job_id_of(fields, field.encode()) for _, fields in entries]
+
+
+def job_id_of(fields: dict[bytes, bytes], field: bytes) -> UUID:
+    """Return the notification id of a job."""
+    return UUID(json.loads(fields[field])["data"]["notificationId"])

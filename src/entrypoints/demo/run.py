@@ -4,7 +4,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,12 @@ from rich.console import Console
 from domain.intents import IntentStatus
 from domain.invariants import IntentEvidence, check_invariants
 from domain.transfers import TransferFlags
-from entrypoints.demo.audience import Listener, NotificationsService, StatusClient
+from entrypoints.demo.audience import (
+    Listener,
+    NotificationsService,
+    StatusClient,
+    job_ids_on_stream,
+)
 from entrypoints.demo.backdrop import Backdrop, backdrop
 from entrypoints.demo.evidence import gather, longest_wait_ms, measure_delays
 from entrypoints.demo.show import Figures, Stage, show_figures, show_invariants
@@ -26,6 +31,7 @@ ORDERS_AT_ONCE: Final = 20
 OUTAGE_S: Final = 3.0
 REST_TIMEOUT_S: Final = 60.0
 _POLL_S: Final = 0.1
+_FIELD: Final[str] = Settings.model_fields["notifications_field"].default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +71,7 @@ class _Play:
         )
         self._client = StatusClient(Redis.from_url(scene.valkey.url))
         self._service = NotificationsService(
-            Redis.from_url(scene.valkey.url),
-            stream=NOTIFICATIONS_STREAM,
-            field=Settings.model_fields["notifications_field"].default,
+            Redis.from_url(scene.valkey.url), stream=NOTIFICATIONS_STREAM, field=_FIELD
         )
         self._stage = Stage(console, intents=options.intents)
         # The events that came after bad ones, and before anything else went wrong.
@@ -75,7 +79,7 @@ class _Play:
 
     def play(self) -> bool:
         """Order, disturb and wait for rest; then count."""
-        with self._connection, self._stage, self._listening():
+        with closing(self._connection), self._stage, self._listening():
             self._wallet.open(self._scene.open_accounts)
             self._scene.worker.start()
             self._stage.say(f"worker started, /readyz on {self._scene.worker.address}")
@@ -188,7 +192,9 @@ class _Play:
             connection,
             self._scene.ledger,
             self._wallet.intents,
-            job_ids=self._service.job_ids,
+            job_ids=job_ids_on_stream(
+                Redis.from_url(self._scene.valkey.url), stream=NOTIFICATIONS_STREAM, field=_FIELD
+            ),
             fee_code=Settings.model_fields["psp_fee_code"].default,
             fee_account=NOSTRO,
         )

@@ -110,7 +110,7 @@ def show_figures(console: Console, figures: Figures) -> None:
 
 def show_invariants(console: Console, invariants: Sequence[Invariant]) -> None:
     """Print a line for each invariant, and what breaks it."""
-    table = Table("", "", "invariant", title="What must hold (DESIGN §11)")
+    table = Table("", "", "invariant", title="What must hold")
     for invariant in invariants:
         mark = (
             "[green]holds[/]"

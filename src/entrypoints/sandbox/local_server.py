@@ -142,7 +142,15 @@ class LocalServer(ABC):
         self._signal_family(signal.SIGCONT)
 
     def close(self) -> None:
-        """Kill the program and remove its folders."""
+        """End the program without waiting for anybody, and remove its folders.
+
+        Not by SIGKILL at once: Postgres would leave its shared memory to the machine.
+        """
+        if self._process is not None and self._process.poll() is None:
+            self._signal_family(signal.SIGCONT)
+            self._process.send_signal(self.death_signal)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(self.stop_timeout_s)
         self.kill()
         for folder in self._folders:
             shutil.rmtree(folder)

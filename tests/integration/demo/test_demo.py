@@ -26,6 +26,8 @@ def a_demo(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         text=True,
+        # Whoever runs the tests may ignore Ctrl-C, as nohup does.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
         env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "COLUMNS": "200"},
     )
     with process:
