@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,13 +13,14 @@ from adapters.postgres.pool import build_pool
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import DatabaseMisconfiguredError
 from domain.retry import RetryPolicy
+from domain.verdicts import ReviewReason
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.ledger import new_id
 from tests.contracts.settling import SettlingContract, assert_settled
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
-from tests.contracts.wallet import POST, Wallet
+from tests.contracts.wallet import POST, Wallet, a_pending
 from tests.integration.postgres.postgres_bench import PostgresBench
 from tests.integration.tigerbeetle.bank import TigerBeetleBank
 from tests.unit.memory.memory_bank import MemoryBank
@@ -192,6 +194,42 @@ class TestRefusedRows(OnInMemoryLedger):
 
         assert wallet.settle().claimed == 0
         assert wallet.event_status(case) == ("failed" if payload_json else "pending")
+
+
+class TestManualReview(OnInMemoryLedger):
+    """docs/manual_review.md, as it stands there."""
+
+    def statements(self, heading: str) -> str:
+        guide = (Path(__file__).parents[2] / "docs" / "manual_review.md").read_text()
+        return guide.partition(heading)[2].partition("```sql")[2].partition("```")[0]
+
+    def test_an_intent_is_found_and_ordered_again_as_the_guide_says(
+        self, wallet: Wallet, database_url: str
+    ) -> None:
+        late = new_id()
+        wallet.policy = RetryPolicy(attempts_max_not_found=1)
+        case = wallet.add_case(POST, missing=[late], fee_satang=7)
+        wallet.settle()
+        assert wallet.intent_status(case) == "MANUAL_REVIEW"
+        wallet.create(a_pending(case.payer, case.payee, 5, id_=late))
+
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            [found] = connection.execute(self.statements("## See what").encode()).fetchall()
+            again = self.statements("## Order it again")
+            again = again.replace(":intent_id", f"'{case.intent_id}'")
+            connection.execute(again.replace(":event_id", str(case.event_id)).encode())
+        wallet.settle()
+
+        assert found[0] == case.event_id
+        assert found[3] == "attempts_exhausted"
+        assert wallet.intent_status(case) == "SETTLED"
+        assert wallet.posted_satang(case) == 105
+        assert wallet.fees_satang() == 7
+
+    def test_the_guide_explains_every_reason(self) -> None:
+        guide = (Path(__file__).parents[2] / "docs" / "manual_review.md").read_text()
+
+        assert [reason for reason in ReviewReason if f"`{reason}`" not in guide] == []
 
 
 @pytest.mark.tigerbeetle

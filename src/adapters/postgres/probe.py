@@ -85,4 +85,4 @@ def _checked(connection: BoundedConnection, what: str, check: Check) -> Finding:
 def _remedy(error: OutboxError) -> str:
     if isinstance(error, DatabaseUnavailableError):
         return "start Postgres, or correct host and port in DATABASE_URL"
-    return "correct DATABASE_URL, or the user and database that it names"
+    return "correct DATABASE_URL: user, password and database"
