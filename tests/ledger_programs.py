@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from adapters.memory.ledger import REQUEST_EVENTS_MAX
 from adapters.memory.ledger_ranges import misfits
+from domain.chains import REQUEST_EVENTS_MAX
 from domain.transfers import (
     Account,
     AccountFlags,

@@ -11,6 +11,9 @@ from typing import Final
 
 from domain.transfers import Transfer, TransferFlags
 
+REQUEST_EVENTS_MAX: Final = 8_189
+"""Events that one request takes in TigerBeetle's default configuration."""
+
 FIELD_BITS: Final[Mapping[str, int]] = {
     "id": 128,
     "debit_account_id": 128,

@@ -55,7 +55,6 @@ class Fee:
     credit_account_id: AccountId
     ledger: int
     transfer_code: int
-    credit_account: AccountCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,5 +97,4 @@ def fee_of(
         credit_account_id=credit.account_id,
         ledger=debit.ledger,
         transfer_code=rule.transfer_code,
-        credit_account=credit_code,
     )

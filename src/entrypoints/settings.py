@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from adapters.memory import remote_ledger
 from adapters.tigerbeetle.addresses import address_fault
 from application.errors import OutboxError
+from domain.chains import REQUEST_EVENTS_MAX
 
 PREFIX: Final = "OUTBOX_"
 NOTIFICATIONS_STREAM: Final = "stream.notifications.jobs"
@@ -79,7 +80,9 @@ class Settings(DatabaseSettings):
     """A new client needs 0.6 s for its first answer; what is shorter would never get one."""
     ledger_budget_ms: Milliseconds = 30_000
     """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
-    ledger_request_events_max: Annotated[int, Field(ge=1, le=8_189)] = 8_189
+    ledger_request_events_max: Annotated[int, Field(ge=1, le=REQUEST_EVENTS_MAX)] = (
+        REQUEST_EVENTS_MAX
+    )
     connect_timeout_ms: Milliseconds = 5_000
     statement_timeout_ms: Annotated[int, Field(ge=1_000, le=24 * 60 * 60 * 1_000)] = 30_000
     """What is shorter would cut off sound statements of a batch, each time anew."""

@@ -7,7 +7,7 @@ request and never across two, and a pending transfer expires by these stamps.
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from adapters.memory.ledger_account_status import AccountStatus
 from adapters.memory.ledger_accounts import ACCOUNT_RULES
@@ -15,13 +15,10 @@ from adapters.memory.ledger_ranges import misfits
 from adapters.memory.ledger_request import execute
 from adapters.memory.ledger_state import LedgerState
 from adapters.memory.ledger_transfers import TRANSFER_RULES
-from domain.chains import chain_fault, is_unsigned
+from domain.chains import REQUEST_EVENTS_MAX, chain_fault, is_unsigned
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferId
-
-REQUEST_EVENTS_MAX: Final = 8189
-"""Events that one request of a production server takes."""
 
 R = TypeVar("R", Account, Transfer)
 

@@ -11,9 +11,9 @@ from adapters.tigerbeetle.client import Client, ClientFactory
 from adapters.tigerbeetle.client_holder import ClientHolder
 from adapters.tigerbeetle.conversion import account_from_client, is_u128
 from adapters.tigerbeetle.errors import translated
-from adapters.tigerbeetle.ledger import REQUEST_EVENTS_MAX
 from adapters.tigerbeetle.official_client import official_client
 from adapters.tigerbeetle.packing import RequestLimit
+from domain.chains import REQUEST_EVENTS_MAX
 from domain.transfers import Account, AccountId
 
 _ANY_ACCOUNT: Final = AccountId(1)

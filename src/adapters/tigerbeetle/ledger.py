@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import structlog
 import tigerbeetle as tb
@@ -22,16 +22,13 @@ from adapters.tigerbeetle.official_client import official_client
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
 from application.errors import LedgerMisconfiguredError
-from domain.chains import chain_fault
+from domain.chains import REQUEST_EVENTS_MAX, chain_fault
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfers import Transfer, TransferId
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
-
-REQUEST_EVENTS_MAX: Final = 8_189
-"""Events of a request in TigerBeetle's default configuration."""
 
 
 class TigerBeetleLedger:

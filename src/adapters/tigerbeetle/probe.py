@@ -10,8 +10,8 @@ from typing import Final
 from adapters.tigerbeetle.accounts import TigerBeetleAccounts
 from adapters.tigerbeetle.addresses import resolve_addresses
 from adapters.tigerbeetle.io_uring import IO_URING_REMEDY, io_uring_fault
-from adapters.tigerbeetle.ledger import REQUEST_EVENTS_MAX
 from application.errors import LedgerMisconfiguredError, OutboxError
+from domain.chains import REQUEST_EVENTS_MAX
 from domain.findings import Examined, Finding, Verdict
 from domain.sanitising import sanitise
 

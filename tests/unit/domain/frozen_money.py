@@ -44,7 +44,6 @@ DUE_FEE: Final = Fee(
     credit_account_id=NOSTRO,
     ledger=LEDGER,
     transfer_code=FEE_CODE,
-    credit_account="nostro.ipps.THB",
 )
 
 A = TypeVar("A", CreateChain, LookUp, FindResolutions)

@@ -23,7 +23,6 @@ def test_a_fee_is_taken_from_revenue_and_given_to_the_psps_nostro_account() -> N
         credit_account_id=AccountId(400),
         ledger=764,
         transfer_code=50,
-        credit_account="nostro.ipps.THB",
     )
 
 

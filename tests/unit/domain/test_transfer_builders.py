@@ -22,7 +22,6 @@ FEE = Fee(
     credit_account_id=AccountId(400),
     ledger=764,
     transfer_code=50,
-    credit_account="nostro.ipps.THB",
 )
 
 
