@@ -285,7 +285,7 @@ def test_missing_right_on_one_table_is_told_once_and_granting_it_heals_it(
             sql.SQL("GRANT ALL ON pm.outbox_event TO {}").format(sql.Identifier(role)),
         )
 
-    assert_red_until(worker, grant, remedy="grant the worker's role")
+    assert_red_until(worker, grant, remedy="grant the role in DATABASE_URL")
 
 
 @pytest.fixture
