@@ -46,7 +46,6 @@ class RetryPolicy:
                 RetryReason.LEDGER_REFUSED
                 | RetryReason.IDS_BURNED
                 | RetryReason.RESOLUTION_NOT_FOUND
-                | RetryReason.OUT_OF_TIME
                 | RetryReason.UNFORESEEN
             ):
                 limit = self.attempts_max
@@ -54,6 +53,8 @@ class RetryPolicy:
                 RetryReason.FEE_ACCOUNT_UNMAPPED
                 | RetryReason.FEE_REFUSED
                 | RetryReason.NEEDS_REVIEW
+                # A slow ledger is no fault of the event's.
+                | RetryReason.OUT_OF_TIME
             ):
                 limit = None
             case _:

@@ -154,6 +154,8 @@ class TestRefusedRows(OnInMemoryLedger):
             operator.execute("DELETE FROM pm.outbox_retry WHERE event_id = %s", [held.event_id])
             report = wallet.settle()
             operator.rollback()
+            with wallet.bench.outbox.claim(limit=10) as batch:
+                assert [each.event.id for each in batch.events] == [held.event_id]
 
         assert report.claimed == 1
         assert_settled(wallet, good, posted_satang=100)

@@ -156,7 +156,7 @@ class _Page:
     held: Held
     is_last: bool
     has_others: bool
-    """Events were locked whose intents somebody else holds."""
+    """Events were locked whose intent or retry row somebody else holds."""
     end: "_Position"
 
 
@@ -196,12 +196,15 @@ def _lock_page(connection: BoundedConnection, position: _Position, *, limit: int
     intents = _lock_intents(connection, [row[1] for row in rows if not row[4]])
     in_use = _retries_in_use(connection, [event for event, _, _, was_tried, _ in rows if was_tried])
     usable = [
-        event
+        (event, intent)
         for event, intent, _, _, is_orphan in rows
         if (is_orphan or intent in intents) and event not in in_use
     ]
     return _Page(
-        held=Held(events=tuple(usable), intents=tuple(intents)),
+        held=Held(
+            events=tuple(event for event, _ in usable),
+            intents=tuple(intent for _, intent in usable if intent in intents),
+        ),
         is_last=len(rows) < limit,
         has_others=len(usable) < len(rows),
         end=_Position(time=rows[-1][2], event_id=rows[-1][0]) if rows else position,

@@ -23,8 +23,8 @@ from domain.conclusions import Conclusion
 class SettleBatch:
     """Settle up to ``batch_size`` due events. Safe to run in any number of places at once.
 
-    What the ledger has not answered within about ``ledger_budget_s`` is left for the next
-    batch: the locks that this one holds are in the payment manager's way.
+    What the ledger has not answered within about ``ledger_budget_s`` is tried again later:
+    the locks that a batch holds are in the payment manager's way.
     ``jobs_written`` wakes whoever delivers push jobs; it must not block.
     """
 
@@ -63,15 +63,15 @@ class SettleBatch:
 
     def _conclude(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> Written:
         """Write what follows from the verdicts; a refused row costs only its own event."""
-        finished = {a.claimed.event.id: a for a in attempts if a.verdict is not None}
+        by_event = {attempt.claimed.event.id: attempt for attempt in attempts}
 
         def retried(conclusion: Conclusion, refusal: OutboxError) -> Conclusion:
-            return finished[conclusion.event_id].conclude_refused(refusal, self.rules)
+            return by_event[conclusion.event_id].conclude_refused(refusal, self.rules)
 
         def postponed(conclusion: Conclusion, refusal: OutboxError) -> Conclusion:
-            return finished[conclusion.event_id].postpone(refusal, self.rules)
+            return by_event[conclusion.event_id].postpone(refusal, self.rules)
 
-        conclusions = [attempt.conclude(self.rules) for attempt in finished.values()]
+        conclusions = [attempt.conclude(self.rules) for attempt in attempts]
         return write_all(batch, conclusions, (retried, postponed))
 
     def _announce(self, written: Written) -> None:

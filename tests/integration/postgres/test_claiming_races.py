@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from adapters.postgres.claiming import PAGES_MAX, Held, read_held
@@ -49,6 +50,24 @@ class TestHeldIntents:
 
         assert 0 < len(claimed) <= limit
         assert len(unlocked) == len(held) + len(free) - len(claimed)
+
+    def test_an_intent_is_not_kept_whose_retry_row_somebody_holds(
+        self, bench: PostgresBench, database_url: str
+    ) -> None:
+        intent = an_intent()
+        bench.add_intent(intent)
+        bench.add_event(intent.id)
+        with bench.outbox.claim(limit=1) as batch:
+            batch.write([a_retry(batch.events[0], delay_ms=0)])
+
+        with psycopg.connect(database_url) as operator:
+            operator.execute("DELETE FROM pm.outbox_retry")
+            with bench.outbox.claim(limit=10) as batch:
+                unlocked = bench.execute("SELECT id FROM pm.intent FOR UPDATE SKIP LOCKED")
+            operator.rollback()
+
+        assert batch.events == ()
+        assert unlocked == [(intent.id,)]
 
     def test_it_does_not_look_for_ever(self, bench: PostgresBench) -> None:
         held = [an_intent() for _ in range(2 * PAGES_MAX)]

@@ -15,7 +15,7 @@ LIMITS = {
     RetryReason.LEDGER_REFUSED: 12,
     RetryReason.IDS_BURNED: 12,
     RetryReason.RESOLUTION_NOT_FOUND: 12,
-    RetryReason.OUT_OF_TIME: 12,
+    RetryReason.OUT_OF_TIME: None,
     RetryReason.UNFORESEEN: 12,
     RetryReason.FEE_ACCOUNT_UNMAPPED: None,
     RetryReason.FEE_REFUSED: None,
