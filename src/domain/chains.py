@@ -7,6 +7,7 @@ before it is sent.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter, rshift
 from typing import Final
 
 from domain.transfers import Transfer, TransferFlags
@@ -31,6 +32,14 @@ FIELD_BITS: Final[Mapping[str, int]] = {
 }
 """How wide each field of a transfer is on the wire."""
 
+_field_values: Final = attrgetter(*FIELD_BITS)
+_WIDTHS: Final = tuple(FIELD_BITS.values())
+_INTEGERS: Final = frozenset({int, TransferFlags})
+
+# As plain integers: the operators of flags are slow, and every transfer is looked at.
+_LINKED: Final = TransferFlags.LINKED.value
+_IMPORTED: Final = TransferFlags.IMPORTED.value
+
 
 def close_chain(members: Sequence[Transfer]) -> tuple[Transfer, ...]:
     """Link *members*, of which none is linked yet, into one chain: all but the last."""
@@ -54,13 +63,13 @@ def chain_fault(chain: Sequence[Transfer]) -> str | None:
         fault = _field_fault(member)
         if fault is not None:
             return f"member {position}: {fault}"
-        if TransferFlags.IMPORTED in member.flags:
+        if int(member.flags) & _IMPORTED:
             return f"member {position}: an import"
-    *linked, last = (TransferFlags.LINKED in member.flags for member in chain)
+    *linked, last = (int(member.flags) & _LINKED for member in chain)
     if last:
         return "an open chain: the last member is linked"
     if not all(linked):
-        return f"a torn chain: member {linked.index(False)} is not linked"
+        return f"a torn chain: member {linked.index(0)} is not linked"
     return None
 
 
@@ -70,8 +79,12 @@ def is_unsigned(value: object, bits: int) -> bool:
 
 
 def _field_fault(member: Transfer) -> str | None:
-    for name, bits in FIELD_BITS.items():
-        value = getattr(member, name)
+    values = _field_values(member)
+    # The usual case, quickly. Of a number that fits, nothing is left beyond its bits; of a
+    # negative one, always something.
+    if _INTEGERS.issuperset(map(type, values)) and not any(map(rshift, values, _WIDTHS)):
+        return None
+    for (name, bits), value in zip(FIELD_BITS.items(), values, strict=True):
         if not is_unsigned(value, bits):
             return f"{name} is no unsigned integer of {bits} bits: {type(value).__name__}"
     return None

@@ -6,6 +6,7 @@ they arrive as ``UnknownStatus`` and are never taken for success.
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 
 class TransferStatus(IntEnum):
@@ -95,10 +96,10 @@ class UnknownStatus:
 
 AnyStatus = TransferStatus | UnknownStatus
 
+_STATUS_OF: Final = {status.value: status for status in TransferStatus}
+
 
 def status_of(code: int) -> AnyStatus:
     """Return the status that wire value *code* stands for."""
-    try:
-        return TransferStatus(code)
-    except ValueError:
-        return UnknownStatus(code)
+    status = _STATUS_OF.get(code)
+    return UnknownStatus(code) if status is None else status

@@ -11,7 +11,7 @@ from adapters.tigerbeetle.client import Client, ClientFactory
 from adapters.tigerbeetle.client_holder import ClientHolder
 from adapters.tigerbeetle.conversion import account_from_client, is_u128
 from adapters.tigerbeetle.errors import translated
-from adapters.tigerbeetle.official_client import official_client
+from adapters.tigerbeetle.ledger_client import ledger_client
 from adapters.tigerbeetle.packing import RequestLimit
 from domain.chains import REQUEST_EVENTS_MAX
 from domain.transfers import Account, AccountId
@@ -33,7 +33,7 @@ class TigerBeetleAccounts:
         addresses: str,
         cluster_id: int,
         deadline_s: float,
-        client_factory: ClientFactory = official_client,
+        client_factory: ClientFactory = ledger_client,
     ):
         self._deadline_s = deadline_s
         self._limit = RequestLimit(REQUEST_EVENTS_MAX)

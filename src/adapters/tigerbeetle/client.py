@@ -1,23 +1,28 @@
-"""What the adapter needs of a TigerBeetle client; the official one fits."""
+"""What the adapter needs of a TigerBeetle client, in the domain's terms where that is quick."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from tigerbeetle import Account, AccountFilter, CreateTransferResult, QueryFilter, Transfer
+from tigerbeetle import Account, AccountFilter, QueryFilter
+
+from domain.transfer_status import AnyStatus
+from domain.transfers import Transfer, TransferId
 
 
 class Client(Protocol):
     """The synchronous client: every call blocks until the cluster answers or ``close``.
 
+    Values must fit their fields (``chain_fault``, ``is_u128``): some that do not are bent.
+
     Calls may come from several threads at once. ``close`` may be called once, also while
     calls are in flight: they end with ``ClientClosedError``.
     """
 
-    def create_transfers(self, transfers: list[Transfer], /) -> list[CreateTransferResult]:
-        """Return one result a transfer, by position."""
+    def create_transfers(self, transfers: Sequence[Transfer], /) -> Sequence[AnyStatus]:
+        """Return one status a transfer, by position."""
         ...
 
-    def lookup_transfers(self, transfers: list[int], /) -> list[Transfer]:
+    def lookup_transfers(self, ids: Sequence[TransferId], /) -> Sequence[Transfer]:
         """Return those transfers that exist."""
         ...
 
@@ -25,11 +30,11 @@ class Client(Protocol):
         """Return those accounts that exist."""
         ...
 
-    def query_transfers(self, query_filter: QueryFilter, /) -> list[Transfer]:
+    def query_transfers(self, query_filter: QueryFilter, /) -> Sequence[Transfer]:
         """Return a page of the transfers that match, by timestamp."""
         ...
 
-    def get_account_transfers(self, account_filter: AccountFilter, /) -> list[Transfer]:
+    def get_account_transfers(self, account_filter: AccountFilter, /) -> Sequence[Transfer]:
         """Return a page of an account's transfers that match, by timestamp."""
         ...
 

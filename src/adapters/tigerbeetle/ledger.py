@@ -2,28 +2,24 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TypeVar
 
 import structlog
-import tigerbeetle as tb
 from tigerbeetle import TooMuchDataError
 
 from adapters.tigerbeetle.addresses import resolve_addresses
 from adapters.tigerbeetle.client import Client, ClientFactory
 from adapters.tigerbeetle.client_holder import ClientHolder
-from adapters.tigerbeetle.conversion import (
-    from_client,
-    is_u128,
-    status_from_client,
-    to_client,
-)
+from adapters.tigerbeetle.conversion import is_u128
 from adapters.tigerbeetle.errors import NoAnswerError, translated
-from adapters.tigerbeetle.official_client import official_client
+from adapters.tigerbeetle.ledger_client import ledger_client
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
 from application.errors import LedgerMisconfiguredError
 from domain.chains import REQUEST_EVENTS_MAX, chain_fault
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.transfer_status import AnyStatus
 from domain.transfers import Transfer, TransferId
 
 log = structlog.get_logger(__name__)
@@ -48,7 +44,7 @@ class TigerBeetleLedger:
         deadline_s: float = 10.0,
         request_events_max: int = REQUEST_EVENTS_MAX,
         close_timeout_s: float = 5.0,
-        client_factory: ClientFactory = official_client,
+        client_factory: ClientFactory = ledger_client,
     ):
         self._addresses = addresses
         self._cluster_id = cluster_id
@@ -79,7 +75,7 @@ class TigerBeetleLedger:
                     raise translated(error) from error
                 self._lower(self._lookup_limit, "lookup", len(asked) // 2)
                 continue
-            found.update((transfer.id, transfer) for transfer in map(from_client, answer))
+            found.update((transfer.id, transfer) for transfer in answer)
             rest = rest[len(asked) :]
         return found
 
@@ -125,20 +121,20 @@ class TigerBeetleLedger:
     def _create(
         self, chains: Sequence[tuple[Transfer, ...]], deadline: "_Deadline"
     ) -> list[ChainAnswer]:
-        events = [to_client(member) for chain in chains for member in chain]
+        events = [member for chain in chains for member in chain]
 
-        def request(client: Client) -> list[tb.CreateTransferResult]:
-            results = client.create_transfers(events)
-            if len(results) != len(events):
+        def request(client: Client) -> Sequence[AnyStatus]:
+            statuses = client.create_transfers(events)
+            if len(statuses) != len(events):
                 # Answers go by position: with one missing, none can be trusted.
-                raise NoAnswerError(f"{len(results)} results for {len(events)} transfers")
-            return results
+                raise NoAnswerError(f"{len(statuses)} results for {len(events)} transfers")
+            return statuses
 
-        statuses = iter([status_from_client(result) for result in self._send(request, deadline)])
-        return [tuple(next(statuses) for _ in chain) for chain in chains]
+        statuses = iter(self._send(request, deadline))
+        return [tuple(islice(statuses, len(chain))) for chain in chains]
 
-    def _look_up(self, ids: list[TransferId], deadline: "_Deadline") -> list[tb.Transfer]:
-        return self._send(lambda client: client.lookup_transfers(list[int](ids)), deadline)
+    def _look_up(self, ids: list[TransferId], deadline: "_Deadline") -> Sequence[Transfer]:
+        return self._send(lambda client: client.lookup_transfers(ids), deadline)
 
     def _send(self, request: Callable[[Client], T], deadline: "_Deadline") -> T:
         """Send one request.

@@ -5,7 +5,7 @@ its pending transfer (the intent's id, if the producer set it), its debit accoun
 code; so it is looked for by the first, and failing that in the account's later transfers.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -13,7 +13,6 @@ import structlog
 import tigerbeetle as tb
 
 from adapters.tigerbeetle.client import Client
-from adapters.tigerbeetle.conversion import from_client
 from domain.ledger_requests import ResolutionSearch
 from domain.transfers import Transfer, TransferId
 
@@ -25,7 +24,7 @@ PAGE_EVENTS: Final = 1_000
 PAGES_MAX: Final = 20
 """Pages read of one intent or account; a search that ends there says so in the log."""
 
-Send = Callable[[Callable[[Client], list[tb.Transfer]]], list[tb.Transfer]]
+Send = Callable[[Callable[[Client], Sequence[Transfer]]], Sequence[Transfer]]
 """Sends one request to the ledger."""
 
 
@@ -53,7 +52,7 @@ def _of_intent(search: ResolutionSearch, send: Send) -> Iterator[Transfer]:
     if user_data_128 == 0:
         return  # as a filter, 0 would match every transfer there is
 
-    def page(since_ns: int) -> list[tb.Transfer]:
+    def page(since_ns: int) -> Sequence[Transfer]:
         query = tb.QueryFilter(
             user_data_128=user_data_128,
             user_data_64=0,
@@ -89,7 +88,7 @@ def _by_accounts(pendings: Iterable[Transfer], send: Send) -> Iterator[Transfer]
 
 
 def _debits(account_id: int, code: int, since_ns: int, send: Send) -> Iterator[Transfer]:
-    def page(since_ns: int) -> list[tb.Transfer]:
+    def page(since_ns: int) -> Sequence[Transfer]:
         return _account_transfers(
             send,
             account_id=account_id,
@@ -124,7 +123,7 @@ def _fees_beside(
             limit=1,
             flags=tb.AccountFilterFlags.CREDITS,
         )
-        yield from map(from_client, fee)
+        yield from fee
 
 
 def _account_transfers(
@@ -136,7 +135,7 @@ def _account_transfers(
     until_ns: int,
     limit: int,
     flags: tb.AccountFilterFlags,
-) -> list[tb.Transfer]:
+) -> Sequence[Transfer]:
     query = tb.AccountFilter(
         account_id=account_id,
         user_data_128=0,
@@ -152,12 +151,12 @@ def _account_transfers(
 
 
 def _all_pages(
-    page: Callable[[int], list[tb.Transfer]], *, since_ns: int, of: str
+    page: Callable[[int], Sequence[Transfer]], *, since_ns: int, of: str
 ) -> Iterator[Transfer]:
     for _ in range(PAGES_MAX):
         transfers = page(since_ns)
-        yield from map(from_client, transfers)
+        yield from transfers
         if len(transfers) < PAGE_EVENTS:
             return
-        since_ns = transfers[-1].timestamp + 1
+        since_ns = transfers[-1].timestamp_ns + 1
     log.warning("ledger_search_cut_short", of=of, transfers=PAGES_MAX * PAGE_EVENTS)
