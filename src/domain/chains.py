@@ -6,7 +6,6 @@ before it is sent.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter, rshift
 from typing import Final
 
@@ -44,10 +43,7 @@ _IMPORTED: Final = TransferFlags.IMPORTED.value
 def close_chain(members: Sequence[Transfer]) -> tuple[Transfer, ...]:
     """Link *members*, of which none is linked yet, into one chain: all but the last."""
     *linked, last = members
-    return (
-        *(replace(member, flags=member.flags | TransferFlags.LINKED) for member in linked),
-        last,
-    )
+    return (*[member.linked() for member in linked], last)
 
 
 def chain_fault(chain: Sequence[Transfer]) -> str | None:

@@ -6,6 +6,7 @@ voided or has expired. Only a resolving transfer, or the answer to one, tells.
 
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import cache
 from typing import Final, NewType
 
 TransferId = NewType("TransferId", int)
@@ -31,6 +32,12 @@ class TransferFlags(IntFlag):
     IMPORTED = 1 << 8
 
 
+@cache  # to make one anew takes ten times as long, and the same few come again and again
+def transfer_flags(value: int) -> TransferFlags:
+    """Return the flags whose wire value is *value*; bits of newer servers are kept."""
+    return TransferFlags(value)
+
+
 class AccountFlags(IntFlag):
     """Bits of ``Account.flags``; the values are TigerBeetle's wire values."""
 
@@ -41,6 +48,9 @@ class AccountFlags(IntFlag):
     HISTORY = 1 << 3
     IMPORTED = 1 << 4
     CLOSED = 1 << 5
+
+
+_LINKED: Final = TransferFlags.LINKED.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +74,25 @@ class Transfer:
     code: int = 0
     flags: TransferFlags = TransferFlags.NONE
     timestamp_ns: int = 0
+
+    def linked(self) -> "Transfer":
+        """Return the same transfer, but linked to the next one of its chain."""
+        # In half the time of ``dataclasses.replace``: most chains of a batch need it.
+        return Transfer(
+            id=self.id,
+            debit_account_id=self.debit_account_id,
+            credit_account_id=self.credit_account_id,
+            amount=self.amount,
+            pending_id=self.pending_id,
+            user_data_128=self.user_data_128,
+            user_data_64=self.user_data_64,
+            user_data_32=self.user_data_32,
+            timeout_s=self.timeout_s,
+            ledger=self.ledger,
+            code=self.code,
+            flags=transfer_flags(int(self.flags) | _LINKED),
+            timestamp_ns=self.timestamp_ns,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A scripted stand-in for the official TigerBeetle client, to put under the real adapter.
+"""A scripted stand-in for the adapter's client, to put under the real adapter.
 
 It keeps the official client's manners, the bad ones included: a blocked call ends by nothing
 but an answer or ``close`` from another thread, a second ``close`` raises KeyError, and no
@@ -8,11 +8,14 @@ process but the one that made it may touch it.
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import tigerbeetle as tb
 from tigerbeetle import ClientClosedError, TooMuchDataError
+
+from domain.transfer_status import AnyStatus, TransferStatus
+from domain.transfers import Transfer, TransferId
 
 T = TypeVar("T")
 
@@ -93,7 +96,7 @@ class ScriptedTigerBeetle:
         self.init_errors: deque[Exception] = deque()
         self.requests: list[tuple[str, list[Any]]] = []
         self.call_threads: set[str] = set()
-        self.transfers: list[tb.Transfer] = []
+        self.transfers: list[Transfer] = []
         self.accounts: list[tb.Account] = []
         self.close_entered = threading.Event()
         self.close_may_go_on = threading.Event()
@@ -146,26 +149,25 @@ class ScriptedClient:
         self._cluster = cluster
         self._pid = os.getpid()
 
-    def create_transfers(self, transfers: list[tb.Transfer]) -> list[tb.CreateTransferResult]:
+    def create_transfers(self, transfers: Sequence[Transfer]) -> Sequence[AnyStatus]:
         """Answer ``CREATED`` for each transfer."""
 
-        def answer() -> list[tb.CreateTransferResult]:
+        def answer() -> list[AnyStatus]:
             if len(transfers) > self._cluster.create_events_max:
                 raise TooMuchDataError
-            created = tb.CreateTransferStatus.CREATED
-            return [tb.CreateTransferResult(timestamp=1, status=created) for _ in transfers]
+            return [TransferStatus.CREATED for _ in transfers]
 
-        return self._call("create_transfers", transfers, answer)
+        return self._call("create_transfers", list(transfers), answer)
 
-    def lookup_transfers(self, transfers: list[int]) -> list[tb.Transfer]:
+    def lookup_transfers(self, ids: Sequence[TransferId]) -> Sequence[Transfer]:
         """Answer the cluster's transfers of these ids."""
 
-        def answer() -> list[tb.Transfer]:
-            if len(transfers) > self._cluster.lookup_events_max:
+        def answer() -> list[Transfer]:
+            if len(ids) > self._cluster.lookup_events_max:
                 raise TooMuchDataError
-            return [found for found in self._cluster.transfers if found.id in transfers]
+            return [found for found in self._cluster.transfers if found.id in ids]
 
-        return self._call("lookup_transfers", transfers, answer)
+        return self._call("lookup_transfers", list(ids), answer)
 
     def lookup_accounts(self, accounts: list[int]) -> list[tb.Account]:
         """Answer the cluster's accounts of these ids."""
@@ -177,10 +179,10 @@ class ScriptedClient:
 
         return self._call("lookup_accounts", accounts, answer)
 
-    def query_transfers(self, query_filter: tb.QueryFilter) -> list[tb.Transfer]:
+    def query_transfers(self, query_filter: tb.QueryFilter) -> Sequence[Transfer]:
         """Answer a page of the cluster's transfers."""
 
-        def answer() -> list[tb.Transfer]:
+        def answer() -> list[Transfer]:
             return self._page(
                 query_filter,
                 lambda found: query_filter.user_data_128 in (0, found.user_data_128),
@@ -188,17 +190,17 @@ class ScriptedClient:
 
         return self._call("query_transfers", [query_filter], answer)
 
-    def get_account_transfers(self, account_filter: tb.AccountFilter) -> list[tb.Transfer]:
+    def get_account_transfers(self, account_filter: tb.AccountFilter) -> Sequence[Transfer]:
         """Answer a page of an account's transfers."""
         wants_debits = bool(account_filter.flags & tb.AccountFilterFlags.DEBITS)
         wants_credits = bool(account_filter.flags & tb.AccountFilterFlags.CREDITS)
 
-        def concerns_account(found: tb.Transfer) -> bool:
+        def concerns_account(found: Transfer) -> bool:
             return (wants_debits and found.debit_account_id == account_filter.account_id) or (
                 wants_credits and found.credit_account_id == account_filter.account_id
             )
 
-        def answer() -> list[tb.Transfer]:
+        def answer() -> list[Transfer]:
             return self._page(account_filter, concerns_account)
 
         return self._call("get_account_transfers", [account_filter], answer)
@@ -226,15 +228,15 @@ class ScriptedClient:
     def _page(
         self,
         query: tb.QueryFilter | tb.AccountFilter,
-        matches: Callable[[tb.Transfer], bool],
-    ) -> list[tb.Transfer]:
+        matches: Callable[[Transfer], bool],
+    ) -> list[Transfer]:
         found = [
             transfer
-            for transfer in sorted(self._cluster.transfers, key=lambda found: found.timestamp)
+            for transfer in sorted(self._cluster.transfers, key=lambda found: found.timestamp_ns)
             if matches(transfer)
             and query.code in (0, transfer.code)
-            and query.timestamp_min <= transfer.timestamp
-            and (query.timestamp_max == 0 or transfer.timestamp <= query.timestamp_max)
+            and query.timestamp_min <= transfer.timestamp_ns
+            and (query.timestamp_max == 0 or transfer.timestamp_ns <= query.timestamp_max)
         ]
         return found[: query.limit]
 

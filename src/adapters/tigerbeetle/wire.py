@@ -9,10 +9,9 @@ What does not fit raises. ``True`` fits, as 1: ``domain.chains.chain_fault`` com
 
 import struct
 from collections.abc import Iterable
-from functools import cache
 from typing import Final
 
-from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+from domain.transfers import AccountId, Transfer, TransferId, transfer_flags
 
 TRANSFER_BYTES: Final = 128
 ID_BYTES: Final = 16
@@ -80,7 +79,7 @@ def unpack_transfer(packed: bytes) -> Transfer:
         timeout_s=timeout_s,
         ledger=ledger,
         code=code,
-        flags=_flags(flags),
+        flags=transfer_flags(flags),
         timestamp_ns=timestamp_ns,
     )
 
@@ -89,8 +88,3 @@ def pack_ids(ids: Iterable[TransferId]) -> bytes:
     """Return *ids*, one behind the other; raises like ``pack_transfers``."""
     u128 = int.to_bytes
     return b"".join([u128(id_, ID_BYTES, "little") for id_ in ids])
-
-
-@cache  # making one takes ten times as long, and there are few
-def _flags(value: int) -> TransferFlags:
-    return TransferFlags(value)

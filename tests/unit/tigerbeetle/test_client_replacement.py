@@ -10,8 +10,6 @@ from tigerbeetle import (
     ClientEvictedError,
     ClientReleaseTooHighError,
     ClientReleaseTooLowError,
-    CreateTransferResult,
-    CreateTransferStatus,
     InitStatus,
 )
 from tigerbeetle.client import InitError
@@ -38,7 +36,7 @@ CREATED = [(TransferStatus.CREATED,)]
 
 
 def look_up(client: Client) -> object:
-    return client.lookup_transfers([1])
+    return client.lookup_transfers([TransferId(1)])
 
 
 def assert_answers(ledger: TigerBeetleLedger) -> None:
@@ -236,8 +234,7 @@ def test_a_client_that_takes_too_long_to_make_is_closed_once_it_is_there(
 
 def test_an_unknown_status_is_handed_over_and_is_not_success(a_ledger: LedgerMaker) -> None:
     cluster = ScriptedTigerBeetle()
-    future_code: CreateTransferStatus = 4711  # type: ignore[assignment]
-    cluster.script(replies([CreateTransferResult(timestamp=1, status=future_code)]))
+    cluster.script(replies([UnknownStatus(4711)]))
     ledger = a_ledger(cluster)
 
     assert ledger.create_chains([a_chain(1)]) == [(UnknownStatus(4711),)]
@@ -248,8 +245,7 @@ def test_results_that_do_not_match_the_transfers_are_never_success(
     a_ledger: LedgerMaker, count: int
 ) -> None:
     cluster = ScriptedTigerBeetle()
-    created = CreateTransferResult(timestamp=1, status=CreateTransferStatus.CREATED)
-    cluster.script(replies([created] * count))
+    cluster.script(replies([TransferStatus.CREATED] * count))
     ledger = a_ledger(cluster)
 
     with pytest.raises(LedgerUnavailableError, match=f"{count} results for 2 transfers"):

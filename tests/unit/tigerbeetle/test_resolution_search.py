@@ -4,7 +4,6 @@ from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
-import tigerbeetle as tb
 from structlog.testing import capture_logs
 
 from adapters.tigerbeetle.resolution_search import PAGE_EVENTS, PAGES_MAX
@@ -33,10 +32,10 @@ def a_pending(transfer_id: int, *, at: int, payer: int = 1) -> Transfer:
     )
 
 
-def post_of(pending: Transfer, transfer_id: int, *, at: int, intent: int = 0) -> tb.Transfer:
+def post_of(pending: Transfer, transfer_id: int, *, at: int, intent: int = 0) -> Transfer:
     """Return the post as the cluster keeps it: with what it inherited."""
-    return tb.Transfer(
-        id=transfer_id,
+    return Transfer(
+        id=TransferId(transfer_id),
         debit_account_id=pending.debit_account_id,
         credit_account_id=pending.credit_account_id,
         amount=pending.amount,
@@ -44,21 +43,21 @@ def post_of(pending: Transfer, transfer_id: int, *, at: int, intent: int = 0) ->
         user_data_128=intent,
         ledger=pending.ledger,
         code=pending.code,
-        flags=tb.TransferFlags.POST_PENDING_TRANSFER,
-        timestamp=at,
+        flags=TransferFlags.POST_PENDING_TRANSFER,
+        timestamp_ns=at,
     )
 
 
-def a_fee(transfer_id: int, *, at: int, intent: int = 0, code: int = FEE_CODE) -> tb.Transfer:
-    return tb.Transfer(
-        id=transfer_id,
-        debit_account_id=800,
+def a_fee(transfer_id: int, *, at: int, intent: int = 0, code: int = FEE_CODE) -> Transfer:
+    return Transfer(
+        id=TransferId(transfer_id),
+        debit_account_id=AccountId(800),
         credit_account_id=NOSTRO,
         amount=2,
         user_data_128=intent,
         ledger=1,
         code=code,
-        timestamp=at,
+        timestamp_ns=at,
     )
 
 

@@ -1,0 +1,143 @@
+"""What the official client is asked, and what its answers mean, is the same both ways."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import tigerbeetle as tb
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tigerbeetle import bindings
+
+from adapters.tigerbeetle.client import Client
+from adapters.tigerbeetle.conversion import to_client
+from adapters.tigerbeetle.official_client import OfficialClient
+from adapters.tigerbeetle.packed_client import PackedClient
+from adapters.tigerbeetle.plain_client import PlainClient
+from domain.transfer_status import TransferStatus, UnknownStatus
+from domain.transfers import Transfer, TransferId
+from tests.helpers.native_tigerbeetle import NativeTigerBeetle, Refuses
+from tests.helpers.transfer_strategies import transfers
+from tests.unit.tigerbeetle.ledgers import a_transfer
+
+WAYS = [PlainClient, PackedClient]
+CALLS: dict[str, Callable[[Client], object]] = {
+    "create": lambda client: client.create_transfers([a_transfer(1), a_transfer(2)]),
+    "look up": lambda client: client.lookup_transfers([TransferId(1), TransferId(2)]),
+}
+
+
+@pytest.fixture
+def native(monkeypatch: pytest.MonkeyPatch) -> NativeTigerBeetle:
+    native = NativeTigerBeetle()
+    native.install(monkeypatch)
+    return native
+
+
+@pytest.fixture
+def official(native: NativeTigerBeetle) -> Iterator[OfficialClient]:
+    """The official client; no call may leave a packet behind in it."""
+    client = OfficialClient(0, "3000")
+    yield client
+    assert client._inflight_packets == {}
+    client.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some=st.lists(transfers, min_size=1, max_size=5))
+def test_the_same_bytes_go_out(
+    official: OfficialClient, native: NativeTigerBeetle, some: list[Transfer]
+) -> None:
+    native.requests.clear()
+
+    for way in WAYS:
+        way(official).create_transfers(some)
+        way(official).lookup_transfers([transfer.id for transfer in some])
+
+    assert native.requests[:2] == native.requests[2:]
+    assert [transfer.id for transfer in some] == native.looked_up[-len(some) :]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_status_is_read_and_one_of_a_newer_server_ends_the_call_all_the_same(
+    official: OfficialClient, native: NativeTigerBeetle, way: type[PlainClient]
+) -> None:
+    codes = [*(status.value for status in TransferStatus), 4711, 0]
+    native.statuses.extend(codes)
+
+    answer = way(official).create_transfers([a_transfer(id_) for id_ in range(1, len(codes) + 1)])
+
+    assert list(answer) == [*TransferStatus, UnknownStatus(4711), UnknownStatus(0)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some=st.lists(transfers, max_size=5))
+@pytest.mark.parametrize("way", WAYS)
+def test_transfers_come_back_as_the_ledger_keeps_them(
+    official: OfficialClient,
+    native: NativeTigerBeetle,
+    way: type[PlainClient],
+    some: list[Transfer],
+) -> None:
+    native.transfers = list(map(to_client, some))
+    client = way(official)
+
+    assert client.lookup_transfers([transfer.id for transfer in some] or [TransferId(1)]) == some
+    assert client.query_transfers(tb.QueryFilter(0, 0, 0, 0, 0, 0, 0, 10, 0)) == some  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (bindings.PacketStatus.TOO_MUCH_DATA, tb.TooMuchDataError),
+        (bindings.PacketStatus.CLIENT_EVICTED, tb.ClientEvictedError),
+        (bindings.PacketStatus.CLIENT_RELEASE_TOO_LOW, tb.ClientReleaseTooLowError),
+        (bindings.PacketStatus.CLIENT_RELEASE_TOO_HIGH, tb.ClientReleaseTooHighError),
+        (bindings.PacketStatus.CLIENT_SHUTDOWN, tb.ClientClosedError),
+    ],
+)
+def test_a_request_that_is_not_answered_raises_the_clients_own_error(
+    official: OfficialClient,
+    native: NativeTigerBeetle,
+    way: type[PlainClient],
+    call: Callable[[Client], object],
+    status: bindings.PacketStatus,
+    error: type[Exception],
+) -> None:
+    native.refusals.append(Refuses(status))
+
+    with pytest.raises(error):
+        call(way(official))
+
+    assert official._inflight_packets == {}
+    call(way(official))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_client_that_is_closed_says_so(
+    native: NativeTigerBeetle, way: type[PlainClient], call: Callable[[Client], object]
+) -> None:
+    official = OfficialClient(0, "3000")
+    client = way(official)
+    client.close()
+
+    with pytest.raises(tb.ClientClosedError):
+        call(client)
+
+    assert native.is_closed
+    assert official._inflight_packets == {}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_value_that_cannot_be_sent_sends_nothing_and_leaves_nothing_behind(
+    official: OfficialClient, native: NativeTigerBeetle, way: type[PlainClient]
+) -> None:
+    unsendable: Any = Transfer(id=TransferId(2**128))
+
+    with pytest.raises((OverflowError, tb.IntegerOverflowError)):
+        way(official).create_transfers([a_transfer(1), unsendable])
+
+    assert native.requests == []
