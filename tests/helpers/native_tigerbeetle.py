@@ -8,6 +8,7 @@ import ctypes
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -37,9 +38,7 @@ class NativeTigerBeetle:
         self.created: list[tb.Transfer] = []
         self.looked_up: list[int] = []
         self.requests: list[bytes] = []
-        self.is_closed = False
-        self._completion: Any = None
-        self._client_key = 0
+        self._completions: dict[int, Callable[..., None]] = {}
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Take the library's place until the test ends."""
@@ -50,15 +49,16 @@ class NativeTigerBeetle:
     def _init(
         self, client: Any, cluster_id: Any, addresses: bytes, length: int, key: int, completion: Any
     ) -> bindings.InitStatus:
-        self._client_key, self._completion = key, completion
+        self._completions[ctypes.addressof(client._obj)] = partial(completion, key)
         return bindings.InitStatus.SUCCESS
 
     def _deinit(self, client: Any) -> bindings.ClientStatus:
-        self.is_closed = True
+        del self._completions[ctypes.addressof(client._obj)]
         return bindings.ClientStatus.OK
 
     def _submit(self, client: Any, packet_ref: Any) -> bindings.ClientStatus:
-        if self.is_closed:
+        complete = self._completions.get(ctypes.addressof(client._obj))
+        if complete is None:
             return bindings.ClientStatus.INVALID
         packet = packet_ref._obj
         request = ctypes.string_at(packet.data, packet.data_size)
@@ -68,8 +68,13 @@ class NativeTigerBeetle:
             packet.status = self.refusals.popleft().status
         else:
             answer = self._answers[packet.operation](request)
-        self._completion(self._client_key, packet_ref, 0, answer, len(answer))
+        complete(packet_ref, 0, answer, len(answer))
         return bindings.ClientStatus.OK
+
+    @property
+    def clients(self) -> int:
+        """How many clients are open."""
+        return len(self._completions)
 
     @property
     def _answers(self) -> dict[int, Callable[[bytes], bytes]]:

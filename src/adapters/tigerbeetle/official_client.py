@@ -1,25 +1,14 @@
-"""The official client, with two of its habits mended.
+"""The official client, with one of its habits mended.
 
-It logs at DEBUG through a foreign-function call unless told otherwise, and a status code
-that it does not know raises inside its completion callback, so that the call never ends.
+It logs at DEBUG through a foreign-function call unless told otherwise.
 """
 
 import ctypes
 import logging
 import threading
-from inspect import signature
-from typing import Any, Final, cast
+from typing import Any
 
-from tigerbeetle import (
-    ClientSync,
-    CreateTransferResult,
-    CreateTransferStatus,
-    LogLevel,
-    Operation,
-    Transfer,
-    bindings,
-    configure_logging,
-)
+from tigerbeetle import ClientSync, LogLevel, bindings, configure_logging
 
 from adapters.tigerbeetle.io_uring import IO_URING_REMEDY, io_uring_fault
 from application.errors import LedgerMisconfiguredError
@@ -28,25 +17,8 @@ _logger = logging.getLogger("tigerbeetle")
 _logging_lock = threading.Lock()
 _logging_configured = threading.Event()
 
-_SUBMIT_PARAMETERS: Final = ("self", "operation", "operations", "c_event_type", "c_result_type")
 
-
-class OfficialClient(ClientSync):
-    """``ClientSync`` that hands over status codes of newer servers as plain integers."""
-
-    def create_transfers(self, transfers: list[Transfer]) -> list[CreateTransferResult]:
-        """Create *transfers*; ``status`` of a result may be an integer without a name."""
-        if not takes_own_types():
-            return super().create_transfers(transfers)
-        return cast(
-            list[CreateTransferResult],
-            self._submit(
-                Operation.CREATE_TRANSFERS, transfers, bindings.CTransfer, _AnyStatusResult
-            ),
-        )
-
-
-def official_client(cluster_id: int, addresses: str) -> OfficialClient:
+def official_client(cluster_id: int, addresses: str) -> ClientSync:
     """Make a client; returns at once, whether or not the cluster can be reached.
 
     Raises:
@@ -56,20 +28,7 @@ def official_client(cluster_id: int, addresses: str) -> OfficialClient:
     if (fault := io_uring_fault()) is not None:
         raise LedgerMisconfiguredError(f"{fault}: {IO_URING_REMEDY}")
     _configure_logging_once()
-    return OfficialClient(cluster_id, addresses)
-
-
-def takes_own_types() -> bool:
-    """Whether requests can be submitted with types of our own, by a method that is not public."""
-    submit = getattr(ClientSync, "_submit", None)
-    return callable(submit) and tuple(signature(submit).parameters) == _SUBMIT_PARAMETERS
-
-
-class _AnyStatusResult(bindings.CCreateTransferResult):
-    def to_python(self) -> CreateTransferResult:
-        return CreateTransferResult(
-            timestamp=self.timestamp, status=cast(CreateTransferStatus, self.status)
-        )
+    return ClientSync(cluster_id, addresses)
 
 
 def _configure_logging_once() -> None:

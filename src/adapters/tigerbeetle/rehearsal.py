@@ -1,11 +1,16 @@
-"""Find out, without a cluster, whether the official client works as ``PackedClient`` needs it.
+"""Find out, without a cluster, whether a way of driving the official client is right.
 
-The same requests are made both ways, on a client whose packets go no further than the
-library's door: what they would send, and what they make of an answer, must be equal.
+Ways that are quicker, or sturdier, than its public methods lean on methods that may change
+with any release. So a request is made both ways, on a client whose packets go no further
+than the library's door: what they send, and what they make of an answer, must be equal.
 """
 
 import ctypes
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import signature
 from typing import Any, Final
 
 from tigerbeetle import ClientSync, Operation, bindings
@@ -13,65 +18,60 @@ from tigerbeetle.client import Client as BaseClient
 
 from adapters.tigerbeetle.client import Client
 from adapters.tigerbeetle.conversion import to_client
-from adapters.tigerbeetle.official_client import takes_own_types
-from adapters.tigerbeetle.packed_client import PackedClient
 from adapters.tigerbeetle.plain_client import PlainClient
-from adapters.tigerbeetle.wire import TRANSFER_BYTES, pack_ids, unpack_transfer
+from adapters.tigerbeetle.wire import TRANSFER_BYTES, unpack_transfer
 from domain.transfer_status import TransferStatus
 
+_SUBMIT_PARAMETERS: Final = ("self", "operation", "operations", "c_event_type", "c_result_type")
+
 # In the first no byte occurs twice, so a field at another place, or of another width, shows.
-_PACKED: Final = (bytes(range(TRANSFER_BYTES)), bytes(TRANSFER_BYTES), b"\xff" * TRANSFER_BYTES)
-_STATUSES: Final = (
+_TRANSFERS: Final = [
+    unpack_transfer(packed)
+    for packed in (bytes(range(TRANSFER_BYTES)), bytes(TRANSFER_BYTES), b"\xff" * TRANSFER_BYTES)
+]
+_STATUSES: Final = [
     TransferStatus.CREATED,
     TransferStatus.EXISTS,
     TransferStatus.ID_ALREADY_FAILED,
-)
+]
+
+_one_at_a_time: Final = threading.Lock()
 
 
-def packing_fault() -> str | None:
-    """Return why ``PackedClient`` must not be used with this release of the client, or None."""
-    if not takes_own_types():
-        return "it submits requests in another way"
-    try:
-        if not _creates_alike():
-            return "it creates transfers in another form"
-        if not _looks_up_alike():
-            return "it looks transfers up in another form"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
+def fault_of(way: type[PlainClient]) -> str | None:
+    """Return why the installed client must not be driven by *way*, or None."""
+    with _one_at_a_time:
+        try:
+            return _fault_of(way)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+
+def _fault_of(way: type[PlainClient]) -> str | None:
+    if tuple(signature(ClientSync._submit).parameters) != _SUBMIT_PARAMETERS:
+        return "requests are submitted in another way"
+    results = [
+        bindings.CCreateTransferResult(timestamp=2**64 - 1, status=status) for status in _STATUSES
+    ]
+    if not _is_right(way, lambda client: client.create_transfers(_TRANSFERS), results, _STATUSES):
+        return "transfers are created in another form"
+    ids = [transfer.id for transfer in _TRANSFERS]
+    records = [bindings.CTransfer.from_param(to_client(transfer)) for transfer in _TRANSFERS]
+    if not _is_right(way, lambda client: client.lookup_transfers(ids), records, _TRANSFERS):
+        return "transfers are looked up in another form"
     return None
 
 
-def _creates_alike() -> bool:
-    transfers = list(map(unpack_transfer, _PACKED))
-    answer = b"".join(
-        bytes(bindings.CCreateTransferResult(timestamp=2**64 - 1, status=status))
-        for status in _STATUSES
-    )
-    expected = Operation.CREATE_TRANSFERS, b"".join(_PACKED), list(_STATUSES)
-    return _both_ways(lambda client: client.create_transfers(transfers), answer) == [expected] * 2
-
-
-def _looks_up_alike() -> bool:
-    transfers = list(map(unpack_transfer, _PACKED))
-    ids = [transfer.id for transfer in transfers]
-    answer = b"".join(
-        bytes(bindings.CTransfer.from_param(to_client(transfer))) for transfer in transfers
-    )
-    expected = Operation.LOOKUP_TRANSFERS, pack_ids(ids), transfers
-    return _both_ways(lambda client: client.lookup_transfers(ids), answer) == [expected] * 2
-
-
-def _both_ways(
-    request: Callable[[Client], object], answer: bytes
-) -> list[tuple[int, bytes, object]]:
-    """Return, for each way, the operation, what is sent, and how *answer* is understood."""
-    outcomes = []
-    for way in (PlainClient, PackedClient):
-        stage = _Stage(answer)
-        understood = request(way(stage))
-        outcomes.append((stage.operation, stage.sent, understood))
-    return outcomes
+def _is_right(
+    way: type[PlainClient],
+    request: Callable[[Client], object],
+    answer: Sequence[ctypes.Structure],
+    meaning: object,
+) -> bool:
+    """Does *request* send what the public method sends, and is *answer* taken for *meaning*?"""
+    ours, theirs = (_Stage(b"".join(map(bytes, answer))) for _ in range(2))
+    understood = [request(way(ours)), request(PlainClient(theirs))]
+    return understood == [meaning] * 2 and ours.sent == theirs.sent
 
 
 class _Stage(ClientSync):
@@ -82,29 +82,43 @@ class _Stage(ClientSync):
         self._client_key = BaseClient._counter.increment()
         self._inflight_packets = {}
         self._answer = answer
-        self.operation = 0
-        self.sent = b""
+        self.sent: tuple[int, bytes] | None = None
 
     def _submit(
-        self,
-        operation: Operation,
-        operations: list[Any],
-        c_event_type: Any,
-        c_result_type: Any,
+        self, operation: Operation, operations: list[Any], c_event_type: Any, c_result_type: Any
     ) -> Any:
         inflight = self._acquire_packet(operation, operations, c_event_type, c_result_type)
         packet = inflight.packet
-        self.operation, self.sent = (
-            packet.operation,
-            ctypes.string_at(packet.data, packet.data_size),
-        )
+        self.sent = packet.operation, ctypes.string_at(packet.data, packet.data_size)
         inflight.on_completion = lambda _: None
         self._inflight_packets[packet.user_data] = inflight
         BaseClient._clients[self._client_key] = self
         try:
-            self._c_on_completion(
-                self._client_key, ctypes.byref(packet), 0, self._answer, len(self._answer)
-            )
+            with _callback_errors_raised():
+                self._c_on_completion(
+                    self._client_key, ctypes.byref(packet), 0, self._answer, len(self._answer)
+                )
         finally:
             del BaseClient._clients[self._client_key]
         return inflight.response
+
+
+@contextmanager
+def _callback_errors_raised() -> Iterator[None]:
+    """Raise what a callback of this thread raised in the block; ctypes would only print it."""
+    errors: list[BaseException] = []
+    thread, hook_before = threading.get_ident(), sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if threading.get_ident() == thread:
+            errors.append(unraisable.exc_value)
+        else:
+            hook_before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook_before
+    if errors:
+        raise errors[0]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import tigerbeetle as tb
 
 from adapters.tigerbeetle.conversion import account_from_client
-from adapters.tigerbeetle.official_client import OfficialClient, official_client
+from adapters.tigerbeetle.official_client import official_client
 from domain.transfers import Account, AccountFlags, AccountId, TransferId
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
 from entrypoints.sandbox.waiting import wait_until
@@ -18,7 +18,7 @@ FREEZE_CODE = 10
 class TigerBeetleBank:
     """Fulfils ``tests.contracts.ledger.Bank``; ledgers are ``LEDGER`` unless told otherwise."""
 
-    def __init__(self, client: OfficialClient) -> None:
+    def __init__(self, client: tb.ClientSync) -> None:
         self._client = client
         self._ledger_of: dict[AccountId, int] = {}
 

@@ -18,8 +18,11 @@ import tigerbeetle as tb
 
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.official_client import official_client
+from adapters.tigerbeetle.packed_client import PackedClient
+from adapters.tigerbeetle.plain_client import MendedClient
 from application.errors import LedgerUnavailableError, MisconfiguredError
-from domain.transfers import TransferId
+from domain.transfer_status import UnknownStatus
+from domain.transfers import Transfer, TransferFlags, TransferId
 from entrypoints.sandbox.waiting import wait_until
 
 # Nobody listens there, and the kernel gives it to nobody.
@@ -159,17 +162,28 @@ def a_fork_leaves_the_parents_client_alone() -> None:
     assert not lane.is_alive()
 
 
-def a_status_that_the_client_does_not_know_is_an_answer() -> None:
+def the_library_is_sent_the_same_bytes_every_way_and_every_status_is_an_answer() -> None:
     """The library's echo client sends events back as results: 16 of their bytes for each."""
     tb.bindings.tb_client_init = tb.bindings.tb_client_init_echo
-    client = official_client(0, NOBODY)
     odd_status = 4711
     assert odd_status not in set(tb.CreateTransferStatus)
+    transfers = [
+        Transfer(id=TransferId(odd_status << 64), code=7, flags=TransferFlags.LINKED),
+        Transfer(id=TransferId(2**128 - 1), amount=2**127 + 1, timestamp_ns=2**63 + 5),
+    ]
+    ids = [TransferId(2**128 - number) for number in range(1, 65)]
+    official = official_client(0, NOBODY)
 
-    first, *_ = client.create_transfers([tb.Transfer(id=odd_status << 64)])
+    mended, packed = MendedClient(official), PackedClient(official)
 
-    assert int(first.status) == odd_status
-    client.close()
+    statuses = packed.create_transfers(transfers)
+    assert statuses[0] == UnknownStatus(odd_status)
+    assert len(statuses) == 16
+    assert mended.create_transfers(transfers) == statuses
+    found = packed.lookup_transfers(ids)
+    assert found[0].id == ids[0]
+    assert mended.lookup_transfers(ids) == found
+    official.close()
 
 
 def failed_attempts_to_connect_do_not_fill_the_log() -> None:
@@ -204,7 +218,7 @@ CASES: dict[str, Callable[[], None]] = {
         more_addresses_than_a_cluster_has_are_a_misconfiguration,
         host_names_are_taken,
         a_fork_leaves_the_parents_client_alone,
-        a_status_that_the_client_does_not_know_is_an_answer,
+        the_library_is_sent_the_same_bytes_every_way_and_every_status_is_an_answer,
         failed_attempts_to_connect_do_not_fill_the_log,
         errors_of_the_client_are_forwarded_as_errors,
     )

@@ -1,18 +1,39 @@
 """The ledger contract on a real TigerBeetle, and what only a real one shows."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from adapters.tigerbeetle.ledger_client import best_way
+from adapters.tigerbeetle.official_client import official_client
+from adapters.tigerbeetle.packed_client import PackedClient
+from adapters.tigerbeetle.plain_client import MendedClient, PlainClient
 from adapters.tigerbeetle.resolution_search import PAGE_EVENTS
 from domain.intents import IntentId
 from domain.ledger_requests import ResolutionSearch
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.contracts.ledger import LEDGER, LedgerContract, payment, post_of
 from tests.integration.tigerbeetle.bank import FREEZE_CODE, TigerBeetleBank
 
 pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]
+
+
+@pytest.fixture(scope="module", params=[MendedClient, PlainClient])
+def unpacked_ledger(
+    tigerbeetle_server: TigerBeetleServer, request: pytest.FixtureRequest
+) -> Iterator[TigerBeetleLedger]:
+    """The real adapter as a release of the client has it whose inner workings we do not know."""
+    way: type[PlainClient] = request.param
+    ledger = TigerBeetleLedger(
+        addresses=tigerbeetle_server.address,
+        cluster_id=CLUSTER_ID,
+        client_factory=lambda *where: way(official_client(*where)),
+    )
+    yield ledger
+    ledger.close()
 
 
 class TestTigerBeetleLedger(LedgerContract):
@@ -23,6 +44,20 @@ class TestTigerBeetleLedger(LedgerContract):
     @pytest.fixture
     def bank(self, tigerbeetle_bank: TigerBeetleBank) -> TigerBeetleBank:
         return tigerbeetle_bank
+
+
+class TestTigerBeetleLedgerWithoutPacking(LedgerContract):
+    @pytest.fixture
+    def ledger(self, unpacked_ledger: TigerBeetleLedger) -> TigerBeetleLedger:
+        return unpacked_ledger
+
+    @pytest.fixture
+    def bank(self, tigerbeetle_bank: TigerBeetleBank) -> TigerBeetleBank:
+        return tigerbeetle_bank
+
+
+def test_the_client_of_this_release_is_driven_packed() -> None:
+    assert best_way() is PackedClient
 
 
 def test_a_search_reads_pages_no_larger_than_the_server_answers(
