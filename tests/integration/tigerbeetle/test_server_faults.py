@@ -12,9 +12,11 @@ from domain.chains import close_chain
 from domain.transfer_status import TransferStatus
 from domain.transfers import Transfer, TransferId
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.ledger import LEDGER, post_of
 from tests.helpers.tcp_proxy import TcpProxy
 from tests.integration.tigerbeetle.bank import bank_at
+from tests.unit.tigerbeetle.ledgers import adapter_threads
 
 pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]
 
@@ -93,6 +95,8 @@ def test_a_chain_that_never_arrived_is_created_when_it_is_sent_again(
         proxy.refuse()
         with pytest.raises(LedgerUnavailableError, match="outcome unknown"):
             ledger.create_chains([payment.chain])
+        # Until it is closed, the client that was given up would still get through.
+        wait_until(lambda: not adapter_threads(), what="the client is closed")
         proxy.pass_through()
 
         assert payment.posted() == 0
