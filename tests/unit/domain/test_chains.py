@@ -1,15 +1,17 @@
 """How transfers become a chain, and which chains are never sent."""
 
 from dataclasses import fields, replace
+from enum import IntEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tigerbeetle.bindings import CTransfer
 
 from domain.chains import FIELD_BITS, chain_fault, close_chain, is_unsigned
 from domain.transfers import Transfer, TransferFlags, TransferId
+from tests.helpers.transfer_strategies import transfers
 
 LINKED = TransferFlags.LINKED
 
@@ -33,6 +35,14 @@ def test_all_members_of_a_chain_but_the_last_are_linked(length: int, flags: Tran
 
     assert [member.flags for member in chain] == [*[flags | LINKED] * (length - 1), flags]
     assert [replace(member, flags=flags) for member in chain] == before
+
+
+@given(st.lists(transfers, min_size=1, max_size=4))
+def test_closing_a_chain_changes_nothing_but_the_links(before: list[Transfer]) -> None:
+    *linked, last = close_chain(before)
+
+    assert linked == [replace(member, flags=member.flags | LINKED) for member in before[:-1]]
+    assert last == before[-1]
 
 
 @given(st.integers(min_value=1, max_value=50))
@@ -89,6 +99,42 @@ def test_a_value_that_does_not_fit_is_a_fault_of_its_chain(name: str, bits: int)
     if name != "flags":
         assert fault_of(0) is None
         assert fault_of(2**bits - 1) is None
+
+
+class Number(IntEnum):
+    """Integers of another type."""
+
+    ONE = 1
+    MANY = 2**16
+
+
+odd_values = (
+    st.integers()
+    | st.integers(-(2**130), 2**130)
+    | st.sampled_from([2**bits + by for bits in (16, 32, 64, 128) for by in (-1, 0, 1)])
+    | st.booleans()
+    | st.floats()
+    | st.sampled_from([None, "1", b"1", *Number])
+)
+
+
+@given(transfers, st.dictionaries(st.sampled_from(sorted(FIELD_BITS)), odd_values, max_size=3))
+def test_a_transfer_is_sent_just_when_every_value_is_an_unsigned_integer_of_its_width(
+    transfer: Transfer, odd: dict[str, Any]
+) -> None:
+    transfer = replace(transfer, flags=transfer.flags & ~(LINKED | TransferFlags.IMPORTED))
+    misfits = [name for name, value in odd.items() if not is_unsigned(value, FIELD_BITS[name])]
+    odd_flags = odd.get("flags", 0)
+    assume("flags" in misfits or not int(odd_flags) & (LINKED | TransferFlags.IMPORTED))
+
+    fault = chain_fault([replace(transfer, **odd)])
+
+    if misfits:
+        first = min(misfits, key=list(FIELD_BITS).index)
+        assert fault is not None
+        assert fault.startswith(f"member 0: {first} is no unsigned integer")
+    else:
+        assert fault is None
 
 
 @given(st.integers(), st.integers(min_value=1, max_value=128))
