@@ -14,7 +14,6 @@ from typing import Final
 from domain.transfers import AccountId, Transfer, TransferId, transfer_flags
 
 TRANSFER_BYTES: Final = 128
-ID_BYTES: Final = 16
 
 _TRANSFER: Final = struct.Struct("<16s16s16s16s16s16sQIIIHHQ")
 
@@ -87,4 +86,4 @@ def unpack_transfer(packed: bytes) -> Transfer:
 def pack_ids(ids: Iterable[TransferId]) -> bytes:
     """Return *ids*, one behind the other; raises like ``pack_transfers``."""
     u128 = int.to_bytes
-    return b"".join([u128(id_, ID_BYTES, "little") for id_ in ids])
+    return b"".join([u128(id_, 16, "little") for id_ in ids])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tigerbeetle import ClientSync, bindings
+from tigerbeetle import ClientSync, Operation, bindings
 from tigerbeetle.client import Client as BaseClient
 
 from adapters.tigerbeetle.client import Client
@@ -14,6 +14,7 @@ from adapters.tigerbeetle.conversion import to_client
 from adapters.tigerbeetle.ledger_client import best_way, driven
 from adapters.tigerbeetle.packed_client import PackedClient
 from adapters.tigerbeetle.plain_client import MendedClient, PlainClient
+from adapters.tigerbeetle.rehearsal import fault_of
 from domain.transfer_status import TransferStatus
 from domain.transfers import TransferId
 from tests.helpers.native_tigerbeetle import NativeTigerBeetle
@@ -77,6 +78,19 @@ def converts_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseClient, "_acquire_packet", acquire)
 
 
+def counts_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reckon a request's size from its operation and how many events it has."""
+    before = BaseClient._acquire_packet
+    sizes = {Operation.CREATE_TRANSFERS: 128, Operation.LOOKUP_TRANSFERS: 16}
+
+    def acquire(self: Any, operation: Any, operations: Any, event_type: Any, result: Any) -> Any:
+        inflight = before(self, operation, operations, event_type, result)
+        inflight.packet.data_size = sizes[operation] * len(operations)
+        return inflight
+
+    monkeypatch.setattr(BaseClient, "_acquire_packet", acquire)
+
+
 def reads_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read results without asking their type to."""
     theirs: Any = {
@@ -121,6 +135,7 @@ CHANGES: dict[str, tuple[Change, type[PlainClient]]] = {
     ),
     "requests are submitted by other parameters": (other_submit, PlainClient),
     "events are of the client's own types": (converts_before, MendedClient),
+    "a request is as long as its events are many": (counts_events, MendedClient),
     "results are of the client's own types": (reads_otherwise, PlainClient),
 }
 
@@ -163,3 +178,15 @@ def test_another_release_is_driven_otherwise_with_the_same_answers_and_one_warni
     assert logs[0]["fault"]
     assert [answers(client) for client in clients] == [as_known] * 2
     assert native.created == [to_client(transfer) for transfer in a_chain(1, 3)] * 3
+
+
+def test_what_goes_wrong_in_the_clients_callback_is_the_fault_that_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @bindings.OnCompletion  # type: ignore[untyped-decorator]
+    def complete(*_: object) -> None:
+        raise RuntimeError("not so")
+
+    monkeypatch.setattr(BaseClient, "_c_on_completion", staticmethod(complete))
+
+    assert fault_of(PackedClient) == "RuntimeError: not so"
