@@ -15,7 +15,7 @@ import tigerbeetle as tb
 from tigerbeetle import ClientClosedError, TooMuchDataError
 
 from domain.transfer_status import AnyStatus, TransferStatus
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Transfer
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ class ScriptedClient:
         self._cluster = cluster
         self._pid = os.getpid()
 
-    def create_transfers(self, transfers: Sequence[Transfer]) -> Sequence[AnyStatus]:
+    def create_transfers(self, transfers: Sequence[Transfer]) -> list[AnyStatus]:
         """Answer ``CREATED`` for each transfer."""
 
         def answer() -> list[AnyStatus]:
@@ -159,7 +159,7 @@ class ScriptedClient:
 
         return self._call("create_transfers", list(transfers), answer)
 
-    def lookup_transfers(self, ids: Sequence[TransferId]) -> Sequence[Transfer]:
+    def lookup_transfers(self, ids: Sequence[int]) -> list[Transfer]:
         """Answer the cluster's transfers of these ids."""
 
         def answer() -> list[Transfer]:
@@ -179,7 +179,7 @@ class ScriptedClient:
 
         return self._call("lookup_accounts", accounts, answer)
 
-    def query_transfers(self, query_filter: tb.QueryFilter) -> Sequence[Transfer]:
+    def query_transfers(self, query_filter: tb.QueryFilter) -> list[Transfer]:
         """Answer a page of the cluster's transfers."""
 
         def answer() -> list[Transfer]:
@@ -190,7 +190,7 @@ class ScriptedClient:
 
         return self._call("query_transfers", [query_filter], answer)
 
-    def get_account_transfers(self, account_filter: tb.AccountFilter) -> Sequence[Transfer]:
+    def get_account_transfers(self, account_filter: tb.AccountFilter) -> list[Transfer]:
         """Answer a page of an account's transfers."""
         wants_debits = bool(account_filter.flags & tb.AccountFilterFlags.DEBITS)
         wants_credits = bool(account_filter.flags & tb.AccountFilterFlags.CREDITS)

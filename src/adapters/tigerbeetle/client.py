@@ -6,7 +6,7 @@ from typing import Protocol
 from tigerbeetle import Account, AccountFilter, QueryFilter
 
 from domain.transfer_status import AnyStatus
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Transfer
 
 
 class Client(Protocol):
@@ -18,11 +18,11 @@ class Client(Protocol):
     calls are in flight: they end with ``ClientClosedError``.
     """
 
-    def create_transfers(self, transfers: Sequence[Transfer], /) -> Sequence[AnyStatus]:
+    def create_transfers(self, transfers: Sequence[Transfer], /) -> list[AnyStatus]:
         """Return one status a transfer, by position."""
         ...
 
-    def lookup_transfers(self, ids: Sequence[TransferId], /) -> Sequence[Transfer]:
+    def lookup_transfers(self, ids: Sequence[int], /) -> list[Transfer]:
         """Return those transfers that exist."""
         ...
 
@@ -30,11 +30,11 @@ class Client(Protocol):
         """Return those accounts that exist."""
         ...
 
-    def query_transfers(self, query_filter: QueryFilter, /) -> Sequence[Transfer]:
+    def query_transfers(self, query_filter: QueryFilter, /) -> list[Transfer]:
         """Return a page of the transfers that match, by timestamp."""
         ...
 
-    def get_account_transfers(self, account_filter: AccountFilter, /) -> Sequence[Transfer]:
+    def get_account_transfers(self, account_filter: AccountFilter, /) -> list[Transfer]:
         """Return a page of an account's transfers that match, by timestamp."""
         ...
 

@@ -123,7 +123,7 @@ class TigerBeetleLedger:
     ) -> list[ChainAnswer]:
         events = [member for chain in chains for member in chain]
 
-        def request(client: Client) -> Sequence[AnyStatus]:
+        def request(client: Client) -> list[AnyStatus]:
             statuses = client.create_transfers(events)
             if len(statuses) != len(events):
                 # Answers go by position: with one missing, none can be trusted.
@@ -133,7 +133,7 @@ class TigerBeetleLedger:
         statuses = iter(self._send(request, deadline))
         return [tuple(islice(statuses, len(chain))) for chain in chains]
 
-    def _look_up(self, ids: list[TransferId], deadline: "_Deadline") -> Sequence[Transfer]:
+    def _look_up(self, ids: list[TransferId], deadline: "_Deadline") -> list[Transfer]:
         return self._send(lambda client: client.lookup_transfers(ids), deadline)
 
     def _send(self, request: Callable[[Client], T], deadline: "_Deadline") -> T:

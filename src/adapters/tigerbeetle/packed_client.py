@@ -9,25 +9,39 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from tigerbeetle import Operation
+from tigerbeetle import AccountFilter, Operation, QueryFilter, bindings
 
 from adapters.tigerbeetle.plain_client import PlainClient
 from adapters.tigerbeetle.wire import TRANSFER_BYTES, pack_ids, pack_transfers, unpack_transfer
 from domain.transfer_status import AnyStatus, status_of
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Transfer
 
 
 class PackedClient(PlainClient):
-    """Fulfils ``Client``. Queries, which are few, go the plain way."""
+    """Fulfils ``Client``. Accounts, which are few, go the plain way."""
 
-    def create_transfers(self, transfers: Sequence[Transfer], /) -> Sequence[AnyStatus]:
+    def create_transfers(self, transfers: Sequence[Transfer], /) -> list[AnyStatus]:
         """See ``Client.create_transfers``."""
         codes = self._submit(Operation.CREATE_TRANSFERS, pack_transfers(transfers), _Result)
         return list(map(status_of, codes))
 
-    def lookup_transfers(self, ids: Sequence[TransferId], /) -> Sequence[Transfer]:
+    def lookup_transfers(self, ids: Sequence[int], /) -> list[Transfer]:
         """See ``Client.lookup_transfers``."""
         found = self._submit(Operation.LOOKUP_TRANSFERS, pack_ids(ids), _Transfer)
+        return list(map(unpack_transfer, found))
+
+    def query_transfers(self, query_filter: QueryFilter, /) -> list[Transfer]:
+        """See ``Client.query_transfers``."""
+        found = self._official._submit(
+            Operation.QUERY_TRANSFERS, [query_filter], bindings.CQueryFilter, _Transfer
+        )
+        return list(map(unpack_transfer, found))
+
+    def get_account_transfers(self, account_filter: AccountFilter, /) -> list[Transfer]:
+        """See ``Client.get_account_transfers``."""
+        found = self._official._submit(
+            Operation.GET_ACCOUNT_TRANSFERS, [account_filter], bindings.CAccountFilter, _Transfer
+        )
         return list(map(unpack_transfer, found))
 
     def _submit(self, operation: Operation, packed: bytes, result_type: Any) -> Any:

@@ -8,7 +8,7 @@ from tigerbeetle import bindings
 
 from adapters.tigerbeetle.conversion import from_client, status_from_client, to_client
 from domain.transfer_status import AnyStatus
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Transfer
 
 
 class PlainClient:
@@ -20,24 +20,24 @@ class PlainClient:
     def __init__(self, official: tb.ClientSync) -> None:
         self._official = official
 
-    def create_transfers(self, transfers: Sequence[Transfer], /) -> Sequence[AnyStatus]:
+    def create_transfers(self, transfers: Sequence[Transfer], /) -> list[AnyStatus]:
         """See ``Client.create_transfers``."""
         results = self._official.create_transfers(list(map(to_client, transfers)))
         return list(map(status_from_client, results))
 
-    def lookup_transfers(self, ids: Sequence[TransferId], /) -> Sequence[Transfer]:
+    def lookup_transfers(self, ids: Sequence[int], /) -> list[Transfer]:
         """See ``Client.lookup_transfers``."""
-        return list(map(from_client, self._official.lookup_transfers(list[int](ids))))
+        return list(map(from_client, self._official.lookup_transfers(list(ids))))
 
     def lookup_accounts(self, accounts: list[int], /) -> list[tb.Account]:
         """See ``Client.lookup_accounts``."""
         return self._official.lookup_accounts(accounts)
 
-    def query_transfers(self, query_filter: tb.QueryFilter, /) -> Sequence[Transfer]:
+    def query_transfers(self, query_filter: tb.QueryFilter, /) -> list[Transfer]:
         """See ``Client.query_transfers``."""
         return list(map(from_client, self._official.query_transfers(query_filter)))
 
-    def get_account_transfers(self, account_filter: tb.AccountFilter, /) -> Sequence[Transfer]:
+    def get_account_transfers(self, account_filter: tb.AccountFilter, /) -> list[Transfer]:
         """See ``Client.get_account_transfers``."""
         return list(map(from_client, self._official.get_account_transfers(account_filter)))
 
@@ -49,7 +49,7 @@ class PlainClient:
 class MendedClient(PlainClient):
     """Fulfils ``Client``, and hands over statuses of newer servers."""
 
-    def create_transfers(self, transfers: Sequence[Transfer], /) -> Sequence[AnyStatus]:
+    def create_transfers(self, transfers: Sequence[Transfer], /) -> list[AnyStatus]:
         """See ``Client.create_transfers``."""
         results = self._official._submit(
             tb.Operation.CREATE_TRANSFERS,

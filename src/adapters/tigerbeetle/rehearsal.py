@@ -13,7 +13,15 @@ from contextlib import contextmanager
 from inspect import signature
 from typing import Any, Final
 
-from tigerbeetle import ClientSync, Operation, bindings
+from tigerbeetle import (
+    AccountFilter,
+    AccountFilterFlags,
+    ClientSync,
+    Operation,
+    QueryFilter,
+    QueryFilterFlags,
+    bindings,
+)
 from tigerbeetle.client import Client as BaseClient
 
 from adapters.tigerbeetle.client import Client
@@ -55,11 +63,22 @@ def _fault_of(way: type[PlainClient]) -> str | None:
     ]
     if not _is_right(way, lambda client: client.create_transfers(_TRANSFERS), results, _STATUSES):
         return "transfers are created in another form"
-    ids = [transfer.id for transfer in _TRANSFERS]
     records = [bindings.CTransfer.from_param(to_client(transfer)) for transfer in _TRANSFERS]
-    if not _is_right(way, lambda client: client.lookup_transfers(ids), records, _TRANSFERS):
-        return "transfers are looked up in another form"
+    for read in _reads():
+        if not _is_right(way, read, records, _TRANSFERS):
+            return "transfers are read in another form"
     return None
+
+
+def _reads() -> list[Callable[[Client], object]]:
+    ids = [transfer.id for transfer in _TRANSFERS]
+    query = QueryFilter(1, 2, 3, 4, 5, 6, 7, 8, QueryFilterFlags.REVERSED)
+    account_query = AccountFilter(1, 2, 3, 4, 5, 6, 7, 8, AccountFilterFlags.REVERSED)
+    return [
+        lambda client: client.lookup_transfers(ids),
+        lambda client: client.query_transfers(query),
+        lambda client: client.get_account_transfers(account_query),
+    ]
 
 
 def _is_right(

@@ -5,7 +5,7 @@ its pending transfer (the intent's id, if the producer set it), its debit accoun
 code; so it is looked for by the first, and failing that in the account's later transfers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
@@ -24,7 +24,7 @@ PAGE_EVENTS: Final = 1_000
 PAGES_MAX: Final = 20
 """Pages read of one intent or account; a search that ends there says so in the log."""
 
-Send = Callable[[Callable[[Client], Sequence[Transfer]]], Sequence[Transfer]]
+Send = Callable[[Callable[[Client], list[Transfer]]], list[Transfer]]
 """Sends one request to the ledger."""
 
 
@@ -52,7 +52,7 @@ def _of_intent(search: ResolutionSearch, send: Send) -> Iterator[Transfer]:
     if user_data_128 == 0:
         return  # as a filter, 0 would match every transfer there is
 
-    def page(since_ns: int) -> Sequence[Transfer]:
+    def page(since_ns: int) -> list[Transfer]:
         query = tb.QueryFilter(
             user_data_128=user_data_128,
             user_data_64=0,
@@ -88,7 +88,7 @@ def _by_accounts(pendings: Iterable[Transfer], send: Send) -> Iterator[Transfer]
 
 
 def _debits(account_id: int, code: int, since_ns: int, send: Send) -> Iterator[Transfer]:
-    def page(since_ns: int) -> Sequence[Transfer]:
+    def page(since_ns: int) -> list[Transfer]:
         return _account_transfers(
             send,
             account_id=account_id,
@@ -135,7 +135,7 @@ def _account_transfers(
     until_ns: int,
     limit: int,
     flags: tb.AccountFilterFlags,
-) -> Sequence[Transfer]:
+) -> list[Transfer]:
     query = tb.AccountFilter(
         account_id=account_id,
         user_data_128=0,
@@ -151,7 +151,7 @@ def _account_transfers(
 
 
 def _all_pages(
-    page: Callable[[int], Sequence[Transfer]], *, since_ns: int, of: str
+    page: Callable[[int], list[Transfer]], *, since_ns: int, of: str
 ) -> Iterator[Transfer]:
     for _ in range(PAGES_MAX):
         transfers = page(since_ns)

@@ -83,7 +83,7 @@ def unpack_transfer(packed: bytes) -> Transfer:
     )
 
 
-def pack_ids(ids: Iterable[TransferId]) -> bytes:
+def pack_ids(ids: Iterable[int]) -> bytes:
     """Return *ids*, one behind the other; raises like ``pack_transfers``."""
     u128 = int.to_bytes
     return b"".join([u128(id_, 16, "little") for id_ in ids])

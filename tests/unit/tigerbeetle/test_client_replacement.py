@@ -36,7 +36,7 @@ CREATED = [(TransferStatus.CREATED,)]
 
 
 def look_up(client: Client) -> object:
-    return client.lookup_transfers([TransferId(1)])
+    return client.lookup_transfers([1])
 
 
 def assert_answers(ledger: TigerBeetleLedger) -> None:

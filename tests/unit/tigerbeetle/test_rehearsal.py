@@ -85,7 +85,8 @@ def counts_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def acquire(self: Any, operation: Any, operations: Any, event_type: Any, result: Any) -> Any:
         inflight = before(self, operation, operations, event_type, result)
-        inflight.packet.data_size = sizes[operation] * len(operations)
+        if operation in sizes:
+            inflight.packet.data_size = sizes[operation] * len(operations)
         return inflight
 
     monkeypatch.setattr(BaseClient, "_acquire_packet", acquire)

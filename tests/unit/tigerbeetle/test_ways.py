@@ -20,9 +20,33 @@ from tests.helpers.transfer_strategies import transfers
 from tests.unit.tigerbeetle.ledgers import a_transfer
 
 WAYS = [PlainClient, MendedClient, PackedClient]
+QUERY = tb.QueryFilter(
+    user_data_128=5,
+    user_data_64=0,
+    user_data_32=0,
+    ledger=1,
+    code=7,
+    timestamp_min=8,
+    timestamp_max=9,
+    limit=10,
+    flags=tb.QueryFilterFlags.REVERSED,
+)
+ACCOUNT_QUERY = tb.AccountFilter(
+    account_id=1,
+    user_data_128=5,
+    user_data_64=0,
+    user_data_32=0,
+    code=7,
+    timestamp_min=8,
+    timestamp_max=9,
+    limit=10,
+    flags=tb.AccountFilterFlags.DEBITS,
+)
 CALLS: dict[str, Callable[[Client], object]] = {
     "create": lambda client: client.create_transfers([a_transfer(1), a_transfer(2)]),
-    "look up": lambda client: client.lookup_transfers([TransferId(1), TransferId(2)]),
+    "look up": lambda client: client.lookup_transfers([1, 2]),
+    "query": lambda client: client.query_transfers(QUERY),
+    "query an account": lambda client: client.get_account_transfers(ACCOUNT_QUERY),
 }
 
 
@@ -47,14 +71,19 @@ def official(native: NativeTigerBeetle) -> Iterator[ClientSync]:
 def test_the_same_bytes_go_out(
     official: ClientSync, native: NativeTigerBeetle, some: list[Transfer]
 ) -> None:
-    native.requests.clear()
-
+    sent = []
     for way in WAYS:
-        way(official).create_transfers(some)
-        way(official).lookup_transfers([transfer.id for transfer in some])
+        client = way(official)
+        native.requests.clear()
+        client.create_transfers(some)
+        client.lookup_transfers([transfer.id for transfer in some])
+        client.query_transfers(QUERY)
+        client.get_account_transfers(ACCOUNT_QUERY)
+        sent.append(list(native.requests))
 
-    assert native.requests[:2] == native.requests[2:4] == native.requests[4:]
-    assert [transfer.id for transfer in some] == native.looked_up[-len(some) :]
+    assert len(sent[0]) == 4
+    assert sent == [sent[0]] * 3
+    assert native.looked_up[-len(some) :] == [transfer.id for transfer in some]
 
 
 @pytest.mark.parametrize("way", [MendedClient, PackedClient])
@@ -81,8 +110,9 @@ def test_transfers_come_back_as_the_ledger_keeps_them(
     native.transfers = list(map(to_client, some))
     client = way(official)
 
-    assert client.lookup_transfers([transfer.id for transfer in some] or [TransferId(1)]) == some
-    assert client.query_transfers(tb.QueryFilter(0, 0, 0, 0, 0, 0, 0, 10, 0)) == some  # type: ignore[arg-type]
+    assert client.lookup_transfers([transfer.id for transfer in some] or [1]) == some
+    assert client.query_transfers(QUERY) == some
+    assert client.get_account_transfers(ACCOUNT_QUERY) == some
 
 
 @pytest.mark.parametrize("way", WAYS)
