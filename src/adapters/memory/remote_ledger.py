@@ -11,7 +11,7 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -26,9 +26,6 @@ SCHEME: Final = "memory://"
 HOST: Final = "127.0.0.1"
 
 
-LookUpAccounts = Callable[[Sequence[AccountId]], Sequence[Account]]
-
-
 class LedgerServer:
     """Serves *ledger* on a free loopback port. As a context manager it is gone on exit.
 
@@ -36,7 +33,7 @@ class LedgerServer:
     real server does. While paused, it takes requests and answers none.
     """
 
-    def __init__(self, ledger: Ledger, *, lookup_accounts: LookUpAccounts | None = None) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         running = self._running = threading.Event()
         running.set()
 
@@ -46,11 +43,7 @@ class LedgerServer:
                 if not request:
                     return
                 running.wait()
-                match json.loads(request):
-                    case ["lookup_accounts", ids] if lookup_accounts is not None:
-                        answer = list(map(wire.pack, lookup_accounts(ids)))
-                    case other:
-                        answer = wire.answer(ledger, other)
+                answer = wire.answer(ledger, json.loads(request))
                 with contextlib.suppress(OSError):
                     self.wfile.write(json.dumps(answer).encode() + b"\n")
 
@@ -94,7 +87,7 @@ class LedgerServer:
 
 
 class RemoteLedger:
-    """The ports ``Ledger`` and ``LedgerAccounts`` by way of a ``LedgerServer``.
+    """The port ``Ledger`` by way of a ``LedgerServer``.
 
     It promises what the real adapter promises: each call comes back within *deadline_s*, and
     ``close`` ends those that wait.
@@ -133,8 +126,8 @@ class RemoteLedger:
         answers = self._call("find_resolutions", list(map(wire.pack_search, searches)))
         return [tuple(map(wire.unpack, answer)) for answer in answers]
 
-    def look_up(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
-        """See ``LedgerAccounts.look_up``."""
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+        """See the port."""
         found = map(wire.unpack_account, self._call("lookup_accounts", list(ids)))
         return {account.id: account for account in found}
 
