@@ -1,4 +1,4 @@
-"""What every ``LedgerAccounts`` must do."""
+"""What every ``LedgerAccounts`` must do, every ``Ledger`` among them."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.contracts.ledger import Bank, new_id
 SEVERAL_REQUESTS = 10_000
 
 
-class LedgerAccountsContract:
+class AccountLookupContract:
     """Inherit; provide ``accounts`` and ``bank``, on the same ledger."""
 
     def test_an_account_is_found_with_its_ledger(
@@ -37,6 +37,10 @@ class LedgerAccountsContract:
         strangers = [AccountId(new_id()) for _ in range(SEVERAL_REQUESTS)]
 
         assert list(accounts.lookup_accounts([*strangers, ours])) == [ours]
+
+
+class LedgerAccountsContract(AccountLookupContract):
+    """For adapters that have something to close; inherit likewise."""
 
     def test_after_the_end_nothing_is_answered(self, accounts: LedgerAccounts) -> None:
         accounts.close()

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 from adapters.memory import ledger_wire as wire
 from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
 from application.ports.ledger import Ledger
-from domain.ledger_requests import ChainAnswer, ResolutionSearch
+from domain.chains import chain_fault
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
 SCHEME: Final = "memory://"
@@ -111,8 +112,15 @@ class RemoteLedger:
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See the port."""
-        answers = self._call("create_chains", [list(map(wire.pack, chain)) for chain in chains])
-        return [wire.unpack_chain_answer(answer) for answer in answers]
+        # Here, since JSON would make numbers of values that are none.
+        faults = [chain_fault(chain) for chain in chains]
+        sendable = [
+            list(map(wire.pack, chain))
+            for chain, fault in zip(chains, faults, strict=True)
+            if fault is None
+        ]
+        answers = map(wire.unpack_chain_answer, self._call("create_chains", sendable))
+        return [next(answers) if fault is None else ChainRefused(fault) for fault in faults]
 
     def lookup(self, ids: Sequence[TransferId]) -> Mapping[TransferId, Transfer]:
         """See the port."""
