@@ -42,7 +42,7 @@ class AccountsProbe:
         if not mapped:
             return findings
         try:
-            found = self.ledger.look_up({one.account_id for one in mapped.values()})
+            found = self.ledger.lookup_accounts({one.account_id for one in mapped.values()})
         except OutboxError as error:
             remedy = "mend TigerBeetle first: see its lines"
             return [*findings, _unchecked("in the ledger", error, remedy)]

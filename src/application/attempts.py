@@ -64,6 +64,15 @@ class Attempt:
         """What the resolution asks of the ledger next; None when there is nothing to ask."""
         return self.resolution.ask if self.resolution is not None else None
 
+    @property
+    def misses_transfers(self) -> bool:
+        """Whether the verdict is that the ledger has not got a pending transfer."""
+        match self.verdict:
+            case RetryLater(reason=RetryReason.PENDING_TRANSFER_NOT_FOUND):
+                return True
+            case _:
+                return False
+
     def answer(self, answer: Answer) -> None:
         """Give the open ask its answer; take the verdict if that was the last one."""
         if self.resolution is None:

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from dependency_injector import containers, providers
 from redis import Redis
 
-from adapters.memory.remote_ledger import RemoteLedger
 from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
-from adapters.tigerbeetle.accounts import TigerBeetleAccounts
 from application.errors import MisconfiguredError
 from application.ports.ledger import Ledger
 from application.ports.notification_queue import NotificationQueue
@@ -37,7 +35,7 @@ from entrypoints.adapter_builders import (
     build_redis,
     build_status_publisher,
 )
-from entrypoints.diagnosis import build_accounts, build_diagnose
+from entrypoints.diagnosis import build_diagnose
 from entrypoints.health import Health, HealthServer
 from entrypoints.loops import Loop, Pace
 from entrypoints.settings import Settings, load_settings
@@ -125,11 +123,8 @@ class Container(containers.DeclarativeContainer):
         build_health_server, settings, health
     )
 
-    ledger_accounts: providers.Provider[TigerBeetleAccounts | RemoteLedger] = providers.Singleton(
-        build_accounts, settings
-    )
     diagnose: providers.Provider[Diagnose] = providers.Singleton(
-        build_diagnose, settings, ledger_accounts, rules
+        build_diagnose, settings, ledger, rules
     )
 
 

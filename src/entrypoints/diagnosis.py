@@ -5,14 +5,15 @@ from functools import partial
 from typing import Final
 
 from adapters.memory.probe import RemoteLedgerProbe
-from adapters.memory.remote_ledger import SCHEME, RemoteLedger
+from adapters.memory.remote_ledger import RemoteLedger
 from adapters.postgres.account_map import PostgresAccountMap
 from adapters.postgres.probe import PostgresProbe
 from adapters.redis import probe_checks
 from adapters.redis.probe import RedisProbe
-from adapters.tigerbeetle.accounts import TigerBeetleAccounts
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.probe import TigerBeetleProbe
 from application.accounts_probe import AccountsProbe
+from application.ports.ledger import Ledger
 from application.ports.probe import Probe
 from application.use_cases.diagnose import Diagnose
 from domain.concluding import Rules
@@ -27,33 +28,16 @@ _PATIENCE_S: Final = 10.0
 """On top of the ledger's deadline: time-outs of Postgres and Redis, and a few round trips."""
 
 
-def build_accounts(settings: Settings) -> TigerBeetleAccounts | RemoteLedger:
-    """Return the ledger's accounts; all probes share its one client."""
-    if settings.tigerbeetle_addresses.startswith(SCHEME):
-        return RemoteLedger(
-            settings.tigerbeetle_addresses, deadline_s=settings.ledger_deadline_ms / 1_000
-        )
-    return TigerBeetleAccounts(
-        addresses=settings.tigerbeetle_addresses,
-        cluster_id=settings.tigerbeetle_cluster_id,
-        deadline_s=settings.ledger_deadline_ms / 1_000,
-    )
-
-
-def build_diagnose(
-    settings: Settings, accounts: TigerBeetleAccounts | RemoteLedger, rules: Rules
-) -> Diagnose:
-    """Return the diagnosis of everything that *settings* name."""
+def build_diagnose(settings: Settings, ledger: Ledger, rules: Rules) -> Diagnose:
+    """Return the diagnosis of everything that *settings* name; probes share the one *ledger*."""
     dsn = settings.database_url.get_secret_value()
     timeout_s = settings.connect_timeout_ms / 1_000
     probes: Sequence[Probe] = [
         PostgresProbe(dsn=dsn, timeout_s=timeout_s, connections_needed=settings.lanes + 1),
-        RemoteLedgerProbe(ledger=accounts)
-        if isinstance(accounts, RemoteLedger)
-        else TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, accounts=accounts),
+        *_ledger_probes(settings, ledger),
         AccountsProbe(
             account_map=PostgresAccountMap(dsn=dsn, timeout_s=timeout_s),
-            ledger=accounts,
+            ledger=ledger,
             fee_codes=rules.fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
         ),
         RedisProbe(
@@ -77,3 +61,13 @@ def build_diagnose(
         ),
     ]
     return Diagnose(probes=probes, timeout_s=settings.ledger_deadline_ms / 1_000 + _PATIENCE_S)
+
+
+def _ledger_probes(settings: Settings, ledger: Ledger) -> Sequence[Probe]:
+    match ledger:
+        case TigerBeetleLedger():
+            return [TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, ledger=ledger)]
+        case RemoteLedger():
+            return [RemoteLedgerProbe(ledger=ledger)]
+        case _:  # of somebody's own: whether it answers, its accounts tell
+            return []

@@ -25,7 +25,7 @@ def run_doctor(container: Container, *, as_json: bool) -> int:
     try:
         findings = container.diagnose()()
     finally:
-        container.ledger_accounts().close()
+        container.ledger().close()
     if as_json:
         sys.stdout.write(to_json(findings) + "\n")
     else:

@@ -48,6 +48,11 @@ class Health:
         """Was *part* reached, and nothing bad seen of it since?"""
         return part not in self._faults
 
+    def is_unfit(self, part: Part, *, owner: str) -> bool:
+        """Is there a fault of *part* that is over only when *owner* gets along with it?"""
+        with self._lock:
+            return owner in self._faults.get(part, {})
+
     def up(self, part: Part, *, owner: str = "") -> None:
         """Note that *part* has answered *owner*."""
         if self.is_up(part):
@@ -64,10 +69,12 @@ class Health:
         log.info("outbox: part is up", part=part)
 
     def down(self, part: Part, fault: str, *, owner: str = "") -> None:
-        """Note that *part* is away or refuses us; only the first time makes a log line."""
+        """Note that *part* is away or, to *owner*, unfit; the first time of each is a log line."""
         with self._lock:
             faults = self._faults.setdefault(part, {})
-            is_known = any(known != _STARTING for known in faults.values())
+            is_known = any(
+                fault != _STARTING for known, fault in faults.items() if known or not owner
+            )
             faults.pop("", None)
             faults[owner] = fault
         if not is_known:

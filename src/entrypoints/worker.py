@@ -18,6 +18,7 @@ from typing import Final
 import structlog
 
 from application.errors import OutboxError
+from application.ledger_identity import ACCOUNTS_MAX, require_own_ledger
 from application.ports.ledger import Ledger
 from application.ports.outbox_repository import OutboxRepository
 from application.use_cases.deliver_notifications import DeliverNotifications
@@ -56,6 +57,10 @@ class LaneStep:
         """Return whether events were finished, so that there may be more."""
         if not self.health.is_up(Part.LEDGER):
             self.ledger.lookup(PROBE_IDS)
+            if self.health.is_unfit(Part.LEDGER, owner=LANES):
+                # It answered before, too. Would it answer what a claim has to ask?
+                accounts = self.outbox.some_mapped_accounts(limit=ACCOUNTS_MAX)
+                require_own_ledger(self.ledger, accounts)
             self.health.up(Part.LEDGER, owner=LANES)
         if not self.health.is_up(Part.DATABASE):
             self.outbox.rehearse()

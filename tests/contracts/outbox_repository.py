@@ -322,6 +322,22 @@ class ClaimContract:
             assert batch.fee_accounts(codes) == {"revenue.THB": revenue}
             assert batch.fee_accounts([]) == {}
 
+    def test_some_of_the_mapped_accounts_can_be_had_within_a_claim_and_without(
+        self, bench: DatabaseBench
+    ) -> None:
+        assert list(bench.outbox.some_mapped_accounts(limit=2)) == []
+        ids = [AccountId(number) for number in (2**127 + 5, 6, 7)]
+        for id_ in ids:
+            bench.map_account(f"account.{id_}", MappedAccount(account_id=id_, ledger=764))
+
+        some = bench.outbox.some_mapped_accounts(limit=2)
+        with bench.outbox.claim(limit=1) as batch:
+            all_of_them = batch.some_mapped_accounts(limit=100)
+
+        assert len(some) == 2
+        assert set(some) < set(ids)
+        assert sorted(all_of_them) == sorted(ids)
+
 
 class WriteContract:
     """What is written, when it shows, and what is refused."""

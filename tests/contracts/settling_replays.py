@@ -1,6 +1,6 @@
 """Replays: whoever died, and wherever, money moves once and the fee is charged once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ import pytest
 from application.errors import DatabaseUnavailableError
 from application.ports.outbox_repository import ClaimedBatch, OutboxRepository
 from domain.intents import Action
-from domain.transfers import Transfer
+from domain.transfers import AccountId, Transfer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.settling import (
     CHAINS,
@@ -31,6 +31,10 @@ class DyingOutbox:
     def rehearse(self) -> None:
         """See the port."""
         self.outbox.rehearse()
+
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """See the port."""
+        return self.outbox.some_mapped_accounts(limit=limit)
 
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """See the port."""

@@ -37,12 +37,9 @@ class TcpProxy:
 
     def __init__(self, upstream: str) -> None:
         """Start to forward."""
-        parts = urlsplit(upstream if "://" in upstream else f"tcp://{upstream}")
-        if parts.hostname is None or parts.port is None:
-            raise ValueError(f"no host and port in {upstream!r}")
         self.port = free_port()
         self._given = upstream
-        self._upstream = (parts.hostname, parts.port)
+        self._given_address = self._upstream = _host_and_port(upstream)
         self._mode = ProxyMode.PASS
         # Guards all that follows; notified whenever a connection may go on or must end.
         self._changed = threading.Condition()
@@ -61,7 +58,7 @@ class TcpProxy:
     @property
     def url(self) -> str:
         """What was given as upstream, with the proxy's address in the server's place."""
-        return self._given.replace(f"{self._upstream[0]}:{self._upstream[1]}", self.address)
+        return self._given.replace("{}:{}".format(*self._given_address), self.address)
 
     @property
     def mode(self) -> ProxyMode:
@@ -101,6 +98,11 @@ class TcpProxy:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
+        self.cut()
+
+    def redirect(self, upstream: str) -> None:
+        """Forward to another server from now on, as if it had taken the place of the first."""
+        self._upstream = _host_and_port(upstream)
         self.cut()
 
     def cut(self) -> None:
@@ -290,6 +292,13 @@ class _Connection:
                 with contextlib.suppress(OSError):
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 end.close()
+
+
+def _host_and_port(upstream: str) -> tuple[str, int]:
+    parts = urlsplit(upstream if "://" in upstream else f"tcp://{upstream}")
+    if parts.hostname is None or parts.port is None:
+        raise ValueError(f"no host and port in {upstream!r}")
+    return parts.hostname, parts.port
 
 
 def _send(end: socket.socket, data: bytes) -> bool:

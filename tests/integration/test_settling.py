@@ -17,7 +17,8 @@ from domain.verdicts import ReviewReason
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.ledger import new_id
-from tests.contracts.settling import SettlingContract, assert_settled
+from tests.contracts.settling import SettlingContract, assert_settled, assert_waiting
+from tests.contracts.settling_foreign_ledger import ForeignLedgerContract
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
 from tests.contracts.wallet import POST, Wallet, a_pending
@@ -72,6 +73,22 @@ class TestPoison(OnInMemoryLedger, PoisonContract):
 
 class TestReplays(OnInMemoryLedger, ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestForeignLedger(OnInMemoryLedger, ForeignLedgerContract):
+    """Ledgers that are not ours."""
+
+    def test_a_row_of_the_map_without_account_is_passed_over(
+        self, wallet: Wallet, database_url: str
+    ) -> None:
+        case = wallet.add_case(POST, missing=[new_id()])
+        with psycopg.connect(database_url) as connection:
+            connection.execute("ALTER TABLE pm.tb_account_map ALTER tb_account_id DROP NOT NULL")
+            connection.execute("INSERT INTO pm.tb_account_map VALUES ('a first one', NULL, 1)")
+
+        wallet.settle()
+
+        assert_waiting(wallet, case)
 
 
 class TestRefusedRows(OnInMemoryLedger):
@@ -250,6 +267,10 @@ class OnTigerBeetle:
 
 class TestVerdictsOnTigerBeetle(OnTigerBeetle, SettlingContract):
     """The verdict table."""
+
+
+class TestForeignLedgerOnTigerBeetle(OnTigerBeetle, ForeignLedgerContract):
+    """Ledgers that are not ours, in the place of a real one that is."""
 
 
 class TestPoisonOnTigerBeetle(OnTigerBeetle, PoisonContract):

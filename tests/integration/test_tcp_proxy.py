@@ -90,6 +90,22 @@ def test_cut_ends_connections_and_takes_new_ones(
     assert proxy.connections_total == 2
 
 
+def test_another_server_can_take_the_place_of_the_first(
+    redis_url: str, private_valkey: ValkeyServer, proxy_to: ProxyTo
+) -> None:
+    proxy = proxy_to(redis_url)
+    with valkey_client(redis_url) as first, valkey_client(private_valkey.url) as second:
+        first.set("who", "first")
+        second.set("who", "second")
+        with valkey_client(proxy.url) as client:
+            assert client.get("who") == b"first"
+            proxy.redirect(private_valkey.url)
+            assert client.get("who") == b"second"
+            proxy.redirect(redis_url)
+        with valkey_client(proxy.url) as client:
+            assert client.get("who") == b"first"
+
+
 def test_dropped_answers_belong_to_requests_that_were_carried_out(
     redis_url: str, proxy_to: ProxyTo
 ) -> None:

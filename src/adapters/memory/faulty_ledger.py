@@ -1,16 +1,16 @@
 """A ledger whose calls fail, lose their answer or hang, as a test asks for."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from application.errors import LedgerUnavailableError
 from application.ports.ledger import Ledger
 from domain.ledger_requests import ChainAnswer, ResolutionSearch
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Account, AccountId, Transfer, TransferId
 
-A = TypeVar("A")
+A = TypeVar("A", bound=Collection[object])
 R = TypeVar("R")
 
 
@@ -19,7 +19,7 @@ class LedgerCall:
     """One call: the port's method and what it was given."""
 
     method: str
-    argument: Sequence[object]
+    argument: Collection[object]
 
 
 Hook = Callable[[LedgerCall], None]
@@ -71,11 +71,15 @@ class FaultyLedger:
         """See the port."""
         return self._call("find_resolutions", self.ledger.find_resolutions, searches)
 
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+        """See the port."""
+        return self._call("lookup_accounts", self.ledger.lookup_accounts, ids)
+
     def close(self) -> None:
         """See the port."""
         self.ledger.close()
 
-    def _call(self, method: str, carry_out: Callable[[Sequence[A]], R], argument: Sequence[A]) -> R:
+    def _call(self, method: str, carry_out: Callable[[A], R], argument: A) -> R:
         call = LedgerCall(method, argument)
         self.calls.append(call)
         self.before(call)

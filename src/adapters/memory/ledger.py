@@ -6,7 +6,7 @@ request and never across two, and a pending transfer expires by these stamps.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from adapters.memory.ledger_account_status import AccountStatus
@@ -84,6 +84,13 @@ class InMemoryLedger:
             self._begin_request(events=0)
             return [self._found(search) for search in searches]
 
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+        """See the port."""
+        with self._lock:
+            self._begin_request(events=0)
+            accounts = self._state.accounts
+            return {id_: accounts[id_] for id_ in ids if is_unsigned(id_, 128) and id_ in accounts}
+
     def close(self) -> None:
         """See the port. Nothing ever waits here, and a test may look at the end: it stays open."""
 
@@ -110,13 +117,6 @@ class InMemoryLedger:
         with self._lock:
             first_ns = self._begin_request(events=len(transfers))
             return list(execute(self._state, TRANSFER_RULES, transfers, first_ns=first_ns))
-
-    def lookup_accounts(self, ids: Sequence[AccountId]) -> list[Account]:
-        """Return those accounts of *ids* that exist, in the order of *ids*."""
-        with self._lock:
-            self._begin_request(events=0)
-            accounts = self._state.accounts
-            return [accounts[id_] for id_ in ids if is_unsigned(id_, 128) and id_ in accounts]
 
     def lookup_transfers(self, ids: Sequence[TransferId]) -> list[Transfer]:
         """Return those transfers of *ids* that exist, in the order of *ids*."""

@@ -66,6 +66,8 @@ def answer(ledger: Ledger, request: Any) -> Any:
             return list(map(_pack_chain_answer, ledger.create_chains(sent)))
         case ["lookup", ids]:
             return list(map(pack, ledger.lookup(list(map(TransferId, ids))).values()))
+        case ["lookup_accounts", ids]:
+            return list(map(pack, ledger.lookup_accounts(list(map(AccountId, ids))).values()))
         case ["find_resolutions", searches]:
             found = ledger.find_resolutions(list(map(_unpack_search, searches)))
             return [list(map(pack, transfers)) for transfers in found]

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 from adapters.memory.database import InMemoryDatabase, Step, Transaction
 from adapters.memory.rows import EventRow
@@ -17,6 +18,7 @@ from domain.intents import (
     PspRecord,
     RetryState,
 )
+from domain.transfers import AccountId
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class InMemoryClaimedBatch:
         """See ``ClaimedBatch.fee_accounts``."""
         accounts = self._transaction.database.tables.accounts
         return {code: accounts[code] for code in codes if code in accounts}
+
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """See ``ClaimedBatch.some_mapped_accounts``."""
+        return _some_mapped_accounts(self._transaction, limit)
 
     def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
         """See ``ClaimedBatch.write``."""
@@ -52,6 +58,11 @@ class InMemoryOutboxRepository:
         with self.database.transaction():
             pass
 
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """See ``OutboxRepository.some_mapped_accounts``."""
+        with self.database.transaction() as transaction:
+            return _some_mapped_accounts(transaction, limit)
+
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """See ``OutboxRepository.claim``."""
         return self._claim(limit)
@@ -62,6 +73,11 @@ class InMemoryOutboxRepository:
             with transaction.exclusively():
                 events = [_claimed(transaction, row) for row in _lock_due(transaction, limit)]
             yield InMemoryClaimedBatch(transaction, events)
+
+
+def _some_mapped_accounts(transaction: Transaction, limit: int) -> list[AccountId]:
+    accounts = transaction.database.tables.accounts
+    return [mapped.account_id for mapped in islice(accounts.values(), limit)]
 
 
 def _lock_due(transaction: Transaction, limit: int) -> list[EventRow]:

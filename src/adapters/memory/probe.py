@@ -23,7 +23,7 @@ class RemoteLedgerProbe:
     def examine(self) -> Sequence[Finding]:
         """See ``Probe.examine``."""
         try:
-            self.ledger.look_up([AccountId(1)])
+            self.ledger.lookup_accounts([AccountId(1)])
         except OutboxError as error:
             remedy = "run `outbox-worker demo --keep`, or name a TigerBeetle"
             return [_EXAMINED.red("answers", sanitise(str(error)), remedy)]

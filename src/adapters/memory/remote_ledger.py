@@ -11,7 +11,7 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -19,14 +19,12 @@ from urllib.parse import urlsplit
 from adapters.memory import ledger_wire as wire
 from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
 from application.ports.ledger import Ledger
-from domain.ledger_requests import ChainAnswer, ResolutionSearch
+from domain.chains import chain_fault
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
 SCHEME: Final = "memory://"
 HOST: Final = "127.0.0.1"
-
-
-LookUpAccounts = Callable[[Sequence[AccountId]], Sequence[Account]]
 
 
 class LedgerServer:
@@ -36,7 +34,7 @@ class LedgerServer:
     real server does. While paused, it takes requests and answers none.
     """
 
-    def __init__(self, ledger: Ledger, *, lookup_accounts: LookUpAccounts | None = None) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         running = self._running = threading.Event()
         running.set()
 
@@ -46,11 +44,7 @@ class LedgerServer:
                 if not request:
                     return
                 running.wait()
-                match json.loads(request):
-                    case ["lookup_accounts", ids] if lookup_accounts is not None:
-                        answer = list(map(wire.pack, lookup_accounts(ids)))
-                    case other:
-                        answer = wire.answer(ledger, other)
+                answer = wire.answer(ledger, json.loads(request))
                 with contextlib.suppress(OSError):
                     self.wfile.write(json.dumps(answer).encode() + b"\n")
 
@@ -94,7 +88,7 @@ class LedgerServer:
 
 
 class RemoteLedger:
-    """The ports ``Ledger`` and ``LedgerAccounts`` by way of a ``LedgerServer``.
+    """The port ``Ledger`` by way of a ``LedgerServer``.
 
     It promises what the real adapter promises: each call comes back within *deadline_s*, and
     ``close`` ends those that wait.
@@ -118,8 +112,15 @@ class RemoteLedger:
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See the port."""
-        answers = self._call("create_chains", [list(map(wire.pack, chain)) for chain in chains])
-        return [wire.unpack_chain_answer(answer) for answer in answers]
+        # Here, since JSON would make numbers of values that are none.
+        faults = [chain_fault(chain) for chain in chains]
+        sendable = [
+            list(map(wire.pack, chain))
+            for chain, fault in zip(chains, faults, strict=True)
+            if fault is None
+        ]
+        answers = map(wire.unpack_chain_answer, self._call("create_chains", sendable))
+        return [next(answers) if fault is None else ChainRefused(fault) for fault in faults]
 
     def lookup(self, ids: Sequence[TransferId]) -> Mapping[TransferId, Transfer]:
         """See the port."""
@@ -133,8 +134,8 @@ class RemoteLedger:
         answers = self._call("find_resolutions", list(map(wire.pack_search, searches)))
         return [tuple(map(wire.unpack, answer)) for answer in answers]
 
-    def look_up(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
-        """See ``LedgerAccounts.look_up``."""
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+        """See the port."""
         found = map(wire.unpack_account, self._call("lookup_accounts", list(ids)))
         return {account.id: account for account in found}
 

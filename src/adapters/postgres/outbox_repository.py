@@ -37,6 +37,11 @@ class PostgresClaimedBatch:
             for code, account_id, ledger in rows
         }
 
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """See ``ClaimedBatch.some_mapped_accounts``."""
+        with translated_errors():
+            return _some_mapped_accounts(self._connection, limit)
+
     def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
         """See ``ClaimedBatch.write``."""
         if not conclusions:
@@ -72,6 +77,11 @@ class PostgresOutboxRepository:
         with transaction(self.pool) as connection:
             rehearse(connection)
 
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """See ``OutboxRepository.some_mapped_accounts``."""
+        with transaction(self.pool) as connection:
+            return _some_mapped_accounts(connection, limit)
+
     def claim(self, *, limit: int) -> AbstractContextManager[ClaimedBatch]:
         """See ``OutboxRepository.claim``."""
         return self._claim(limit)
@@ -81,3 +91,12 @@ class PostgresOutboxRepository:
         with transaction(self.pool) as connection:
             held = lock_due(connection, limit=limit)
             yield PostgresClaimedBatch(connection, read_held(connection, held))
+
+
+def _some_mapped_accounts(connection: BoundedConnection, limit: int) -> list[AccountId]:
+    rows = connection.execute(
+        "SELECT tb_account_id FROM pm.tb_account_map WHERE tb_account_id IS NOT NULL"
+        " ORDER BY code LIMIT %s",
+        [limit],
+    ).fetchall()
+    return [AccountId(account_id.int) for (account_id,) in rows]

@@ -1,16 +1,21 @@
-"""One client a process, replaced when it stops answering.
+"""One client a process, replaced when it stops answering, and kept from being evicted.
 
 Each client has an epoch. The first call of an epoch that is not answered in time retires
 it; every other call that waits on it ends too, and the next use makes a new client. What a
 retired client was asked may still be carried out: the outcome is unknown.
+
+A cluster has room for some dozens of sessions; one more evicts whichever committed longest
+ago. So a client that nobody uses looks something up from time to time.
 """
 
+import contextlib
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import wait
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import structlog
@@ -32,15 +37,39 @@ making ever more of them would harm the cluster and the process.
 """
 
 
+_ANY_ID: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepAlive:
+    """Look something up when a client was not used for ``idle_s`` seconds; 0: never.
+
+    The answer has to come within ``timeout_s`` seconds, as with any call.
+    """
+
+    idle_s: float
+    timeout_s: float
+
+
+_NO_KEEP_ALIVE: Final = KeepAlive(idle_s=0.0, timeout_s=0.0)
+
+
 class ClientHolder:
     """Runs calls on the process's client. Thread-safe; nothing happens before the first call.
 
     A forked child makes its own client: to touch the parent's would abort the parent.
     """
 
-    def __init__(self, make_client: Callable[[], Client], *, close_timeout_s: float):
+    def __init__(
+        self,
+        make_client: Callable[[], Client],
+        *,
+        close_timeout_s: float,
+        keep_alive: KeepAlive = _NO_KEEP_ALIVE,
+    ):
         self._make_client = make_client
         self._close_timeout_s = close_timeout_s
+        self._keep_alive = keep_alive
         self._lock = threading.Lock()
         self._epoch: Epoch | None = None
         self._open: list[Epoch] = []
@@ -56,7 +85,9 @@ class ClientHolder:
             NoAnswerError: no answer; the outcome is unknown.
             Exception: whatever the client, or making it, raised.
         """
-        epoch = self._current()
+        return self._call(self._current(), request, timeout_s)
+
+    def _call(self, epoch: Epoch, request: Callable[[Client], T], timeout_s: float) -> T:
         try:
             future = epoch.submit(request)
             wait([future], timeout=timeout_s)
@@ -99,10 +130,23 @@ class ClientHolder:
 
     def _begin_epoch(self) -> Epoch:
         self._epochs_begun += 1
-        epoch = Epoch(self._epochs_begun, self._make_client, close_timeout_s=self._close_timeout_s)
+        epoch = Epoch(
+            self._epochs_begun,
+            self._make_client,
+            close_timeout_s=self._close_timeout_s,
+            idle_s=self._keep_alive.idle_s,
+            on_idle=self._look_something_up,
+        )
         epoch.start()
         self._open.append(epoch)
         return epoch
+
+    def _look_something_up(self, epoch: Epoch) -> None:
+        """Call *epoch*'s own client, if it still has one; what fails retires it."""
+        with contextlib.suppress(Exception):
+            self._call(
+                epoch, lambda client: client.lookup_accounts([_ANY_ID]), self._keep_alive.timeout_s
+            )
 
     def _retire(self, epoch: Epoch, error: Exception) -> None:
         epoch.retire(error)

@@ -8,6 +8,7 @@ All threads are daemons: none of them may keep a stopping process alive.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from queue import SimpleQueue
@@ -27,14 +28,28 @@ class Epoch:
 
     A keeper thread makes the client and is the only one that closes it, so it is closed
     exactly once. There are as many workers as there were calls at the same time.
+
+    Whenever the client had nothing to do for ``idle_s`` seconds (0: never), the keeper calls
+    ``on_idle``, which is to give it a call that ends.
     """
 
-    def __init__(self, number: int, make_client: Callable[[], Client], *, close_timeout_s: float):
+    def __init__(
+        self,
+        number: int,
+        make_client: Callable[[], Client],
+        *,
+        close_timeout_s: float,
+        idle_s: float = 0.0,
+        on_idle: Callable[["Epoch"], None] = lambda _: None,
+    ):
         self.number = number
         self.closed = threading.Event()
         """Set once the client is closed, or was never made."""
         self._make_client = make_client
         self._close_timeout_s = close_timeout_s
+        self._idle_s = idle_s
+        self._on_idle = on_idle
+        self._used_at_s = time.monotonic()
         self._lock = threading.Lock()
         self._client: Future[Client] = Future()
         self._may_close = threading.Event()
@@ -91,9 +106,20 @@ class Epoch:
             self.retire(error)
         else:
             _settle(self._client, answer=client)
-            self._may_close.wait()
+            while not self._may_close.wait(self._until_idle_s()):
+                if self._until_idle_s() == 0:
+                    self._on_idle(self)
             self._close(client)
         self.closed.set()
+
+    def _until_idle_s(self) -> float | None:
+        """Seconds until the client has been idle for long enough, if no call comes; or None."""
+        if self._idle_s == 0:
+            return None
+        with self._lock:
+            if self._waiting:
+                return self._idle_s
+            return max(0.0, self._used_at_s + self._idle_s - time.monotonic())
 
     def _close(self, client: Client) -> None:
         hung = threading.Timer(
@@ -121,6 +147,7 @@ class Epoch:
                 # Before the answer is out: its receiver may come back at once with more.
                 self._idle += 1
                 self._waiting.discard(future)
+                self._used_at_s = time.monotonic()
             _settle(future, answer=answer, error=error)
             del job, request, future, answer, error  # keep no batch alive while idle
 

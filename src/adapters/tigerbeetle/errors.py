@@ -39,9 +39,15 @@ def translated(error: Exception) -> OutboxError:
                 " TIGERBEETLE_CLUSTER_ID, and run `outbox-worker doctor`"
             )
         case ClientEvictedError():
-            return LedgerUnavailableError("outcome unknown: the cluster evicted the client")
+            return LedgerUnavailableError(
+                "outcome unknown: the cluster evicted the client, as it does when too many"
+                " others have come; if it lasts, see who else makes clients"
+            )
         case ClientClosedError():
-            return LedgerUnavailableError("outcome unknown: the client was closed")
+            return LedgerUnavailableError(
+                "outcome unknown: the client was closed while it was idle, most likely evicted;"
+                " an error of the logger tigerbeetle says why"
+            )
         case ClientReleaseTooLowError():
             return LedgerMisconfiguredError(
                 f"{_client_release()} is older than the cluster accepts: "

@@ -1,17 +1,17 @@
-"""``TigerBeetleLedger``: the ledger port on the official client."""
+"""``TigerBeetleLedger``: the ledger's ports on the official client."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import structlog
 from tigerbeetle import TooMuchDataError
 
 from adapters.tigerbeetle.addresses import resolve_addresses
 from adapters.tigerbeetle.client import Client, ClientFactory
-from adapters.tigerbeetle.client_holder import ClientHolder
-from adapters.tigerbeetle.conversion import is_u128
+from adapters.tigerbeetle.client_holder import ClientHolder, KeepAlive
+from adapters.tigerbeetle.conversion import account_from_client, is_u128
 from adapters.tigerbeetle.errors import NoAnswerError, translated
 from adapters.tigerbeetle.ledger_client import ledger_client
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
@@ -20,20 +20,24 @@ from application.errors import LedgerMisconfiguredError
 from domain.chains import REQUEST_EVENTS_MAX, chain_fault
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfer_status import AnyStatus
-from domain.transfers import Transfer, TransferId
+from domain.transfers import Account, AccountId, Transfer, TransferId
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
+_ANY_ID: Final = 1
+
 
 class TigerBeetleLedger:
-    """Fulfils ``application.ports.ledger.Ledger``. Thread-safe: lanes share one.
+    """Fulfils the ports ``Ledger`` and ``LedgerAccounts``. Thread-safe: lanes share one.
 
     Constructing it does nothing; the client is made at the first call, in whichever
     process makes it. Each call comes back within ``deadline_s`` seconds, whatever the cluster
     does.
     ``request_events_max`` is where packing starts; the cluster's own limit is learned.
+    A client that was not used for ``keep_alive_s`` seconds looks something up, lest the cluster
+    evict it when others come; 0 switches that off.
     """
 
     def __init__(
@@ -44,13 +48,18 @@ class TigerBeetleLedger:
         deadline_s: float = 10.0,
         request_events_max: int = REQUEST_EVENTS_MAX,
         close_timeout_s: float = 5.0,
+        keep_alive_s: float = 10.0,
         client_factory: ClientFactory = ledger_client,
     ):
         self._addresses = addresses
         self._cluster_id = cluster_id
         self._deadline_s = deadline_s
         self._client_factory = client_factory
-        self._clients = ClientHolder(self._make_client, close_timeout_s=close_timeout_s)
+        self._clients = ClientHolder(
+            self._make_client,
+            close_timeout_s=close_timeout_s,
+            keep_alive=KeepAlive(idle_s=keep_alive_s, timeout_s=deadline_s),
+        )
         self._create_limit = RequestLimit(request_events_max)
         self._lookup_limit = RequestLimit(request_events_max)
 
@@ -63,21 +72,22 @@ class TigerBeetleLedger:
 
     def lookup(self, ids: Sequence[TransferId]) -> Mapping[TransferId, Transfer]:
         """See ``Ledger.lookup``."""
-        rest = list(dict.fromkeys(filter(is_u128, ids)))
-        found: dict[TransferId, Transfer] = {}
-        deadline = _Deadline(self._deadline_s)
-        while rest:
-            asked = rest[: self._lookup_limit.events]
-            try:
-                answer = self._look_up(asked, deadline)
-            except TooMuchDataError as error:
-                if len(asked) == 1:
-                    raise translated(error) from error
-                self._lower(self._lookup_limit, "lookup", len(asked) // 2)
-                continue
-            found.update((transfer.id, transfer) for transfer in answer)
-            rest = rest[len(asked) :]
-        return found
+        found = self._look_up(ids, lambda client, asked: client.lookup_transfers(asked))
+        return {transfer.id: transfer for transfer in found}
+
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+        """See ``LedgerAccounts.lookup_accounts``."""
+        found = self._look_up(ids, lambda client, asked: client.lookup_accounts(asked))
+        return {account.id: account for account in map(account_from_client, found)}
+
+    def takes_lookups_of(self, events: int) -> bool:
+        """Say whether the cluster takes look-ups of that many; raises like ``lookup``."""
+        asked = [_ANY_ID] * events
+        try:
+            self._send(lambda client: client.lookup_accounts(asked), _Deadline(self._deadline_s))
+        except TooMuchDataError:
+            return False
+        return True
 
     def find_resolutions(
         self, searches: Sequence[ResolutionSearch]
@@ -133,8 +143,31 @@ class TigerBeetleLedger:
         statuses = iter(self._send(request, deadline))
         return [tuple(islice(statuses, len(chain))) for chain in chains]
 
-    def _look_up(self, ids: list[TransferId], deadline: "_Deadline") -> list[Transfer]:
-        return self._send(lambda client: client.lookup_transfers(ids), deadline)
+    def _look_up(
+        self, ids: Collection[int], ask: Callable[[Client, list[int]], list[T]]
+    ) -> Iterator[T]:
+        """Yield what *ask* finds of *ids*, in as many requests as it takes."""
+        rest = list(dict.fromkeys(filter(is_u128, ids)))
+        deadline = _Deadline(self._deadline_s)
+        while rest:
+            asked = rest[: self._lookup_limit.events]
+            try:
+                found = self._ask(ask, asked, deadline)
+            except TooMuchDataError as error:
+                if len(asked) == 1:
+                    raise translated(error) from error
+                self._lower(self._lookup_limit, "lookup", len(asked) // 2)
+                continue
+            yield from found
+            rest = rest[len(asked) :]
+
+    def _ask(
+        self,
+        ask: Callable[[Client, list[int]], list[T]],
+        ids: list[int],
+        deadline: "_Deadline",
+    ) -> list[T]:
+        return self._send(lambda client: ask(client, ids), deadline)
 
     def _send(self, request: Callable[[Client], T], deadline: "_Deadline") -> T:
         """Send one request.

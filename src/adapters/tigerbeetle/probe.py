@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final
 
-from adapters.tigerbeetle.accounts import TigerBeetleAccounts
 from adapters.tigerbeetle.addresses import resolve_addresses
 from adapters.tigerbeetle.io_uring import IO_URING_REMEDY, io_uring_fault
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import LedgerMisconfiguredError, OutboxError
 from domain.chains import REQUEST_EVENTS_MAX
 from domain.findings import Examined, Finding, Verdict
@@ -30,7 +30,7 @@ class TigerBeetleProbe:
     """Fulfils ``Probe``. No client is made where it could not live, or has nobody to reach."""
 
     addresses: str
-    accounts: TigerBeetleAccounts
+    ledger: TigerBeetleLedger
     find_io_uring_fault: Callable[[], str | None] = io_uring_fault
     name: str = _EXAMINED.subject
 
@@ -66,7 +66,7 @@ class TigerBeetleProbe:
     def _cluster(self) -> Iterator[Finding]:
         client = f"client {version('tigerbeetle')}"
         try:
-            has_usual_limits = self.accounts.takes_requests_of(REQUEST_EVENTS_MAX)
+            has_usual_limits = self.ledger.takes_lookups_of(REQUEST_EVENTS_MAX)
         except LedgerMisconfiguredError as error:
             yield _EXAMINED.red("answers", sanitise(str(error)), "do what the message says")
             return

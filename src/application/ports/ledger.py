@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from application.ports.ledger_accounts import LedgerAccounts
 from domain.ledger_requests import ChainAnswer, ResolutionSearch
 from domain.transfers import Transfer, TransferId
 
 
-class Ledger(Protocol):
+class Ledger(LedgerAccounts, Protocol):
     """Create linked transfers and look transfers up, many intents in one request.
 
     Units: amounts are integers of the ledger's unit (satang).

@@ -1,4 +1,4 @@
-"""The ledger's accounts, for whoever has to check them."""
+"""The ledger's accounts, for whoever has to check them and moves nothing."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
@@ -9,7 +9,7 @@ from domain.transfers import Account, AccountId
 class LedgerAccounts(Protocol):
     """Looks accounts up; read-only."""
 
-    def look_up(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         """Return those accounts of *ids* that exist; ids out of range are not found.
 
         Raises:

@@ -7,6 +7,7 @@ from typing import Protocol
 from domain.conclusions import Conclusion, StatusMessage
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import ClaimedEvent
+from domain.transfers import AccountId
 
 
 class ClaimedBatch(Protocol):
@@ -23,6 +24,10 @@ class ClaimedBatch(Protocol):
         Raises:
             DatabaseUnavailableError, DatabaseMisconfiguredError: as ``OutboxRepository.claim``.
         """
+        ...
+
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """As ``OutboxRepository.some_mapped_accounts``, within the claim."""
         ...
 
     def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
@@ -57,6 +62,14 @@ class OutboxRepository(Protocol):
         Raises what ``claim`` and ``write`` would raise whatever the rows: a table or column
         that is missing, a right, a server that is away. Asked before the first claim and
         after a fault, since a claim's locks are in the payment manager's way.
+        """
+        ...
+
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        """Return up to *limit* of the accounts that ``pm.tb_account_map`` has.
+
+        Raises:
+            DatabaseUnavailableError, DatabaseMisconfiguredError: as ``claim``.
         """
         ...
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from application.attempts import Attempt, resolve
 from application.errors import OutboxError
+from application.ledger_identity import ACCOUNTS_MAX, require_own_ledger
 from application.ports.ledger import Ledger
 from application.ports.outbox_repository import ClaimedBatch, OutboxRepository
 from application.reporting import BatchReport, report
@@ -47,6 +48,9 @@ class SettleBatch:
         with self.outbox.claim(limit=self.batch_size) as batch:
             attempts = [Attempt(claimed) for claimed in batch.events]
             self._resolve(batch, attempts)
+            if any(attempt.misses_transfers for attempt in attempts):
+                # Before that counts against anybody: is it the right ledger that has none?
+                require_own_ledger(self.ledger, batch.some_mapped_accounts(limit=ACCOUNTS_MAX))
             written = self._conclude(batch, attempts)
         self._announce(written)
         return report(claimed=len(attempts), written=written)

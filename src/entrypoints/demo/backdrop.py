@@ -129,9 +129,7 @@ def _ledger() -> Iterator[_DemoLedger]:
     with ExitStack() as stack:
         if program is None:
             memory = InMemoryLedger()
-            served = stack.enter_context(
-                LedgerServer(memory, lookup_accounts=memory.lookup_accounts)
-            )
+            served = stack.enter_context(LedgerServer(memory))
             yield _DemoLedger(
                 name="in memory, since there is no TigerBeetle server (TIGERBEETLE_BIN, PATH)",
                 addresses=served.url,

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from adapters.postgres.account_map import PostgresAccountMap
-from adapters.tigerbeetle.accounts import TigerBeetleAccounts
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.probe import TigerBeetleProbe
 from application.accounts_probe import AccountsProbe
 from domain.findings import Verdict
@@ -26,20 +26,20 @@ SHORT_S = 2.0
 
 
 @contextmanager
-def accounts_at(
+def ledger_at(
     address: str, *, cluster_id: int = CLUSTER_ID, deadline_s: float = DEADLINE_S
-) -> Iterator[TigerBeetleAccounts]:
-    accounts = TigerBeetleAccounts(addresses=address, cluster_id=cluster_id, deadline_s=deadline_s)
+) -> Iterator[TigerBeetleLedger]:
+    ledger = TigerBeetleLedger(addresses=address, cluster_id=cluster_id, deadline_s=deadline_s)
     try:
-        yield accounts
+        yield ledger
     finally:
-        accounts.close()
+        ledger.close()
 
 
 @pytest.fixture
-def accounts(tigerbeetle_address: str) -> Iterator[TigerBeetleAccounts]:
-    with accounts_at(tigerbeetle_address) as accounts:
-        yield accounts
+def ledger(tigerbeetle_address: str) -> Iterator[TigerBeetleLedger]:
+    with ledger_at(tigerbeetle_address) as ledger:
+        yield ledger
 
 
 @pytest.fixture
@@ -48,15 +48,19 @@ def bank(tigerbeetle_address: str) -> Iterator[TigerBeetleBank]:
         yield bank
 
 
-class TestTigerBeetleAccounts(LedgerAccountsContract):
+class TestLedgerAccounts(LedgerAccountsContract):
     """The contract, on a real server."""
+
+    @pytest.fixture
+    def accounts(self, ledger: TigerBeetleLedger) -> TigerBeetleLedger:
+        return ledger
 
 
 class TestCluster:
     def test_a_cluster_for_development_is_reached_and_told_from_others(
-        self, tigerbeetle_address: str, accounts: TigerBeetleAccounts
+        self, tigerbeetle_address: str, ledger: TigerBeetleLedger
     ) -> None:
-        findings = TigerBeetleProbe(addresses=tigerbeetle_address, accounts=accounts).examine()
+        findings = TigerBeetleProbe(addresses=tigerbeetle_address, ledger=ledger).examine()
 
         assert [finding.what for finding in findings if finding.is_ok] == [
             "io_uring",
@@ -66,10 +70,10 @@ class TestCluster:
         assert of(findings, "limits").verdict is Verdict.WARNING
 
     def test_a_wrong_cluster_id_is_met_with_silence_and_red(self, tigerbeetle_address: str) -> None:
-        with accounts_at(
+        with ledger_at(
             tigerbeetle_address, cluster_id=CLUSTER_ID + 1, deadline_s=SHORT_S
-        ) as accounts:
-            findings = TigerBeetleProbe(addresses=tigerbeetle_address, accounts=accounts).examine()
+        ) as ledger:
+            findings = TigerBeetleProbe(addresses=tigerbeetle_address, ledger=ledger).examine()
 
         assert reds(findings) == ["answers"]
         assert of(findings, "answers").remedy.startswith("compare TIGERBEETLE_CLUSTER_ID")
@@ -80,17 +84,17 @@ class TestCluster:
         proxy = proxy_to(tigerbeetle_address)
         proxy.blackhole()
 
-        with accounts_at(proxy.address, deadline_s=SHORT_S) as accounts:
-            findings = TigerBeetleProbe(addresses=proxy.address, accounts=accounts).examine()
+        with ledger_at(proxy.address, deadline_s=SHORT_S) as ledger:
+            findings = TigerBeetleProbe(addresses=proxy.address, ledger=ledger).examine()
         assert reds(findings) == ["answers"]
 
 
 class TestAccounts:
     @pytest.fixture
-    def probe(self, database_url: str, accounts: TigerBeetleAccounts) -> AccountsProbe:
+    def probe(self, database_url: str, ledger: TigerBeetleLedger) -> AccountsProbe:
         return AccountsProbe(
             account_map=PostgresAccountMap(dsn=database_url, timeout_s=DEADLINE_S),
-            ledger=accounts,
+            ledger=ledger,
             fee_codes=("revenue.THB", "nostro.ipps.THB"),
         )
 

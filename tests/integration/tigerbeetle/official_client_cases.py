@@ -24,12 +24,15 @@ from application.errors import LedgerUnavailableError, MisconfiguredError
 from domain.transfer_status import UnknownStatus
 from domain.transfers import Transfer, TransferFlags, TransferId
 from entrypoints.sandbox.waiting import wait_until
+from tests.helpers.holdings import Holdings, nothing_left, resident_bytes
 
 # Nobody listens there, and the kernel gives it to nobody.
 NOBODY = "127.0.0.1:1"
 DEADLINE_S = 0.3
 # On a machine that does other things too. Without a deadline, calls would never end.
 FAR_BEYOND_S = 20.0
+# About what one client needs.
+CLIENT_BYTES = 20_000_000
 
 
 def a_ledger(addresses: str = NOBODY, *, deadline_s: float = DEADLINE_S) -> TigerBeetleLedger:
@@ -100,11 +103,27 @@ def lanes_that_time_out_together_all_come_back() -> None:
     ledger.close()
 
 
-def many_deadlines_leave_no_thread() -> None:
+def many_deadlines_leave_nothing_behind() -> None:
     ledger = a_ledger(deadline_s=0.02)
-    for _ in range(30):
+    for _ in range(5):
         assert_unavailable(ledger)
     wait_until(lambda: os_threads() == 1, what="all threads have ended")
+    before_bytes = resident_bytes()
+    with nothing_left():
+        for _ in range(30):
+            assert_unavailable(ledger)
+    assert os_threads() == 1
+    assert resident_bytes() - before_bytes < CLIENT_BYTES
+
+
+def a_close_that_asserts_leaves_no_client_behind() -> None:
+    client = official_client(0, NOBODY)
+    # As if a freed call had not left the client yet.
+    client._inflight_packets[0] = None  # type: ignore[assignment]
+    with pytest.raises(AssertionError):
+        client.close()
+    assert Holdings.now().clients == 0
+    wait_until(lambda: os_threads() == 1, what="its thread has ended")
 
 
 def the_process_exits_with_a_call_in_flight_and_nothing_closed() -> None:
@@ -212,7 +231,8 @@ CASES: dict[str, Callable[[], None]] = {
     for case in (
         a_silent_cluster_is_unavailable_at_the_deadline_and_the_client_closes_cleanly,
         lanes_that_time_out_together_all_come_back,
-        many_deadlines_leave_no_thread,
+        many_deadlines_leave_nothing_behind,
+        a_close_that_asserts_leaves_no_client_behind,
         the_process_exits_with_a_call_in_flight_and_nothing_closed,
         close_frees_a_call_in_flight,
         more_addresses_than_a_cluster_has_are_a_misconfiguration,

@@ -1,38 +1,18 @@
 """The adapter on the official client where no server is needed."""
 
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.integration.tigerbeetle import official_client_cases
-
-REPOSITORY = Path(__file__).parents[3]
-TIMEOUT_S = 60.0
-
-
-def run_case(name: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        # As of Python 3.12 a fork beside threads is warned of; one case does just that.
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-m", *_module(), name],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-
-
-def _module() -> list[str]:
-    return [official_client_cases.__name__]
+from tests.integration.tigerbeetle.processes import run_module
 
 
 @pytest.fixture(scope="module")
 def io_uring() -> None:
     """Skip where the kernel refuses the client what it needs, as containers often do."""
-    done = run_case(official_client_cases.a_client_can_be_made.__name__)
+    name = official_client_cases.a_client_can_be_made.__name__
+    done = run_module(official_client_cases, name)
     if done.returncode == -signal.SIGABRT:
         pytest.skip(f"the TigerBeetle client cannot run here (io_uring?): {done.stderr[:300]}")
 
@@ -40,7 +20,7 @@ def io_uring() -> None:
 @pytest.mark.usefixtures("io_uring")
 @pytest.mark.parametrize("case", official_client_cases.CASES)
 def test_with_the_official_client(case: str) -> None:
-    done = run_case(case)
+    done = run_module(official_client_cases, case)
 
     # structlog, not set up in there, prints to stdout too.
     assert (done.returncode, done.stdout.splitlines()[-1:], done.stderr) == (0, ["held"], "")

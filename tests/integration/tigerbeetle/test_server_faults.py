@@ -2,77 +2,32 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import LedgerUnavailableError
-from domain.chains import close_chain
-from domain.transfer_status import TransferStatus
-from domain.transfers import Transfer, TransferId
-from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
+from domain.transfers import TransferId
+from entrypoints.sandbox.tigerbeetle_server import TigerBeetleServer
 from entrypoints.sandbox.waiting import wait_until
-from tests.contracts.ledger import LEDGER, post_of
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.integration.tigerbeetle.bank import bank_at
+from tests.integration.tigerbeetle.payment import CREATED, EXISTS, Payment, clean_ledger_at, settle
 from tests.unit.tigerbeetle.ledgers import adapter_threads
 
 pytestmark = [pytest.mark.integration, pytest.mark.tigerbeetle]
 
-DEADLINE_S = 2.0
-CREATED = (TransferStatus.CREATED, TransferStatus.CREATED)
-EXISTS = (TransferStatus.EXISTS, TransferStatus.LINKED_EVENT_FAILED)
-
-
-class Payment:
-    """Two pending transfers, the chain that posts them, and what became of them."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        with bank_at(address) as bank:
-            self._payer = bank.open_account(ledger=LEDGER)
-            payee = bank.open_account(ledger=LEDGER)
-            self.chain: tuple[Transfer, ...] = close_chain(
-                [post_of(bank.freeze(self._payer, payee, 10)) for _ in range(2)]
-            )
-
-    def posted(self) -> int:
-        with bank_at(self._address) as bank:
-            return bank.balances(self._payer).debits_posted
-
-
-@contextmanager
-def ledger_at(address: str) -> Iterator[TigerBeetleLedger]:
-    ledger = TigerBeetleLedger(addresses=address, cluster_id=CLUSTER_ID, deadline_s=DEADLINE_S)
-    try:
-        yield ledger
-    finally:
-        ledger.close()
-
 
 @pytest.fixture
 def ledger(private_tigerbeetle: TigerBeetleServer) -> Iterator[TigerBeetleLedger]:
-    with ledger_at(private_tigerbeetle.address) as ledger:
+    with clean_ledger_at(private_tigerbeetle.address) as ledger:
         yield ledger
-
-
-def settle(ledger: TigerBeetleLedger, payment: Payment) -> object:
-    """Send the same ids until there is an answer, as the worker does."""
-    for _ in range(20):
-        try:
-            (answer,) = ledger.create_chains([payment.chain])
-        except LedgerUnavailableError:
-            continue
-        return answer
-    raise AssertionError("the ledger did not come back")
 
 
 def test_a_chain_whose_answer_was_lost_exists_when_it_is_sent_again(
     tigerbeetle_address: str, proxy_to: Callable[[str], TcpProxy]
 ) -> None:
     payment, proxy = Payment(tigerbeetle_address), proxy_to(tigerbeetle_address)
-    with ledger_at(proxy.address) as ledger:
+    with clean_ledger_at(proxy.address) as ledger:
         assert ledger.lookup([TransferId(1)]) == {}
 
         proxy.drop_answers()
@@ -89,7 +44,7 @@ def test_a_chain_that_never_arrived_is_created_when_it_is_sent_again(
     tigerbeetle_address: str, proxy_to: Callable[[str], TcpProxy]
 ) -> None:
     payment, proxy = Payment(tigerbeetle_address), proxy_to(tigerbeetle_address)
-    with ledger_at(proxy.address) as ledger:
+    with clean_ledger_at(proxy.address) as ledger:
         assert ledger.lookup([TransferId(1)]) == {}
 
         proxy.refuse()

@@ -10,7 +10,7 @@ from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from entrypoints.sandbox.resources import free_port
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.helpers.tcp_proxy import TcpProxy
-from tests.helpers.worker_process import CONSOLE_SCRIPT
+from tests.helpers.worker_process import CONSOLE_SCRIPT, WorkerProcess
 from tests.integration.tigerbeetle.bank import bank_at
 from tests.integration.worker.conftest import StartWorker, impatient
 from tests.integration.worker.payment_manager import (
@@ -25,6 +25,7 @@ DOWN = "outbox: part is down"
 UP = "outbox: part is up"
 FOR_EVER_MS = "600000"
 RUN = (CONSOLE_SCRIPT, "run")
+PROBES = 3
 DEADLINE_MS = "1500"  # a new client's first answer takes more than half a second
 
 
@@ -136,6 +137,52 @@ def test_server_that_is_away_at_the_start_is_used_once_it_is_there(
     assert_logged_once(payments, worker)
 
 
+def test_empty_cluster_in_the_place_of_ours_counts_against_nobody(
+    payment_manager: PaymentManager,
+    start_worker: StartWorker,
+    settings: dict[str, str],
+    server: TigerBeetleServer,
+    private_tigerbeetle: TigerBeetleServer,
+    proxy_to: Callable[[str], TcpProxy],
+) -> None:
+    proxy = proxy_to(server.address)
+    payments = payment_manager.authorize(30)
+    worker = start_worker(
+        *RUN,
+        **settings
+        | {
+            "TIGERBEETLE_ADDRESSES": proxy.address,
+            "OUTBOX_HEALTH_PORT": str(free_port()),
+            # One attempt that counts would put a payment under review.
+            "OUTBOX_ATTEMPTS_MAX_NOT_FOUND": "1",
+        },
+    )
+    worker.wait_for(UP, part="ledger")
+
+    proxy.redirect(private_tigerbeetle.address)
+    payment_manager.enqueue(payments)
+    worker.wait_until(lambda: misses_accounts(worker), what="it misses its accounts")
+
+    for _ in range(PROBES):
+        # Each cut makes it connect anew, so that it has certainly asked once more.
+        more = proxy.connections_total + 1
+        proxy.cut()
+        worker.wait_until(partial(has_had, proxy, more), what="one more probe")
+        payment_manager.assert_nothing_locked()
+    payment_manager.assert_untouched(payments)
+    worker.wait_until(lambda: misses_accounts(worker), what="it says so still")
+    assert worker.probe("/readyz")[0] == 503
+    proxy.redirect(server.address)
+    payment_manager.wait_delivered(worker)
+
+    payment_manager.assert_settled_once(payments)
+    worker.wait_until(lambda: worker.probe("/readyz")[0] == 200, what="it is ready")
+    assert worker.stop() == 0
+    assert_logged_once(payments, worker)
+    told = [line["fault"] for line in worker.logged(DOWN, part="ledger")]
+    assert ["pm.tb_account_map" in fault for fault in told] == [False, True], "evicted, then unfit"
+
+
 def test_stop_while_the_server_is_frozen_ends_within_the_grace_period(
     payment_manager: PaymentManager,
     start_worker: StartWorker,
@@ -155,6 +202,12 @@ def test_stop_while_the_server_is_frozen_ends_within_the_grace_period(
     assert worker.stop() == 0
     payment_manager.assert_untouched(payments)
     payment_manager.assert_nothing_locked()
+
+
+def misses_accounts(worker: WorkerProcess) -> bool:
+    """Whether the worker says that the ledger is not the one with its accounts."""
+    faults = worker.probe("/readyz")[1]["faults"]
+    return "none of the accounts in pm.tb_account_map" in faults.get("ledger", "")
 
 
 def has_had(proxy: TcpProxy, connections: int) -> bool:

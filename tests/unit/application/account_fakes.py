@@ -33,11 +33,11 @@ class FakeLedgerAccounts:
     fault: OutboxError | None = None
     calls: int = 0
 
-    def look_up(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
+    def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         self.calls += 1
         if self.fault is not None:
             raise self.fault
-        return {account.id: account for account in self.ledger.lookup_accounts(list(ids))}
+        return self.ledger.lookup_accounts(ids)
 
     def close(self) -> None:
         self.fault = LedgerUnavailableError("the ledger was closed")

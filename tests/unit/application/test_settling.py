@@ -5,10 +5,12 @@ import pytest
 from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
 from tests.contracts.database_bench import DatabaseBench
-from tests.contracts.settling import SettlingContract
+from tests.contracts.ledger import new_id
+from tests.contracts.settling import SettlingContract, assert_waiting
+from tests.contracts.settling_foreign_ledger import ForeignLedgerContract
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
-from tests.contracts.wallet import Wallet
+from tests.contracts.wallet import POST, Wallet
 from tests.unit.memory.memory_bank import MemoryBank
 from tests.unit.memory.memory_bench import InMemoryBench
 
@@ -34,3 +36,19 @@ class TestPoison(PoisonContract):
 
 class TestReplays(ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestForeignLedger(ForeignLedgerContract):
+    """Ledgers that are not ours."""
+
+    def test_without_any_mapped_account_nothing_can_be_told_and_a_missing_transfer_counts(
+        self, wallet: Wallet
+    ) -> None:
+        case = wallet.add_case(POST, missing=[new_id()])
+        assert isinstance(wallet.bench, InMemoryBench)
+        wallet.bench.database.tables.accounts.clear()
+
+        wallet.settle()
+
+        assert_waiting(wallet, case)
+        assert "lookup_accounts" not in [call.method for call in wallet.ledger.calls]

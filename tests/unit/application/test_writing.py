@@ -15,6 +15,7 @@ from application.writing import write_all
 from domain.conclusions import Acknowledge, Conclusion, Retry, StatusMessage
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import ClaimedEvent, EventId, IntentId, IntentStatus
+from domain.transfers import AccountId
 from domain.verdicts import RetryReason
 
 POSTPONED_MS = 300_000
@@ -30,9 +31,13 @@ class FakeBatch:
     written: list[Conclusion] = field(default_factory=list)
     writes: int = 0
     events: Sequence[ClaimedEvent] = ()
+    mapped: Sequence[AccountId] = ()
 
     def fee_accounts(self, codes: Collection[AccountCode]) -> Mapping[AccountCode, MappedAccount]:
         return {}
+
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        return self.mapped[:limit]
 
     def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
         assert conclusions, "an empty write is a wasted round trip"

@@ -262,15 +262,15 @@ class FrozenMoney:
 
     def merchant_got(self) -> int:
         """What the merchant's account has received."""
-        [merchant] = self.ledger.lookup_accounts([MERCHANT])
-        return merchant.credits_posted
+        return self.ledger.lookup_accounts([MERCHANT])[MERCHANT].credits_posted
 
     def everything(self) -> tuple[object, ...]:
         """All that the ledger holds, to see that nothing moved."""
         return (*self.ledger.all_accounts(), *self.ledger.all_transfers())
 
     def _payers(self) -> list[Account]:
-        return self.ledger.lookup_accounts([payer_of(member) for member in range(self.members)])
+        payers = [payer_of(member) for member in range(self.members)]
+        return list(self.ledger.lookup_accounts(payers).values())
 
 
 def payer_of(member: int) -> AccountId:

@@ -102,6 +102,30 @@ def test_the_newest_fault_is_shown(health: Health) -> None:
     assert health.faults()[Part.LEDGER] == "refused"
 
 
+def test_an_outage_that_turns_out_to_be_a_misconfiguration_is_told(health: Health) -> None:
+    # What only a person can mend must be in the log, and not once a round.
+    with capture_logs() as logs:
+        health.down(Part.LEDGER, "no answer")
+        for _ in range(3):
+            health.down(Part.LEDGER, "not ours", owner="lanes")
+            health.down(Part.LEDGER, "no answer")
+
+    assert [line["fault"] for line in logs] == ["no answer", "not ours"]
+
+
+def test_a_misconfiguration_is_noted_until_its_owner_gets_along(health: Health) -> None:
+    assert not health.is_unfit(Part.LEDGER, owner="lanes")
+    health.down(Part.LEDGER, "not ours", owner="lanes")
+
+    health.up(Part.LEDGER)
+    health.down(Part.LEDGER, "no answer")
+    assert health.is_unfit(Part.LEDGER, owner="lanes")
+    assert not health.is_unfit(Part.LEDGER, owner="delivery")
+
+    health.up(Part.LEDGER, owner="lanes")
+    assert not health.is_unfit(Part.LEDGER, owner="lanes")
+
+
 def test_lanes_that_see_the_same_outage_make_one_line(health: Health) -> None:
     health.up(Part.LEDGER)
     barrier = threading.Barrier(8)

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,14 +25,17 @@ from application.use_cases.settle_batch import SettleBatch
 from domain.conclusions import StatusMessage
 from domain.intents import ClaimedEvent
 from domain.retry import Backoff
+from domain.transfers import AccountId
 from entrypoints import worker as worker_module
 from entrypoints.health import Health, Part
 from entrypoints.loops import Loop, Pace
-from entrypoints.worker import PROBE_IDS, DeliveryStep, LaneStep, PublishStep, Worker
+from entrypoints.sandbox.waiting import wait_until
+from entrypoints.worker import LANES, PROBE_IDS, DeliveryStep, LaneStep, PublishStep, Worker
 from tests.unit.application.test_deliver_notifications import FakeNotifier, FakeQueue, job
 from tests.unit.application.test_publish_statuses import FakePublisher, messages
 from tests.unit.application.test_writing import FakeBatch
 from tests.unit.domain.claims import a_claim, rules
+from tests.unit.memory.memory_bank import MemoryBank
 
 WAIT_S = 10.0
 
@@ -42,9 +45,13 @@ WAIT_S = 10.0
 
 @dataclass(slots=True)
 class FakeOutbox:
-    """Implements ``OutboxRepository``: one batch of ``events``, then nothing; counts calls."""
+    """Implements ``OutboxRepository``: one batch of ``events``, then nothing; counts calls.
+
+    A batch that is left by an exception is there again.
+    """
 
     events: Sequence[ClaimedEvent] = ()
+    mapped: Sequence[AccountId] = ()
     away: bool = False
     claims: int = 0
     rehearsals: int = 0
@@ -54,12 +61,17 @@ class FakeOutbox:
         if self.away:
             raise DatabaseUnavailableError("away")
 
+    def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
+        if self.away:
+            raise DatabaseUnavailableError("away")
+        return self.mapped[:limit]
+
     @contextmanager
     def claim(self, *, limit: int) -> Iterator[ClaimedBatch]:
         self.claims += 1
         if self.away:
             raise DatabaseUnavailableError("away")
-        yield FakeBatch(events=self.events)
+        yield FakeBatch(events=self.events, mapped=self.mapped)
         self.events = ()
 
 
@@ -138,6 +150,62 @@ def test_nothing_is_claimed_while_the_ledger_is_away(health: Health, ledger: Fau
     assert not health.is_up(Part.LEDGER)
     assert step()
     assert outbox.claims == 1
+
+
+def test_nothing_is_claimed_while_the_ledger_is_not_the_one_with_our_accounts(
+    health: Health,
+) -> None:
+    own = InMemoryLedger()
+    ours = MemoryBank(own).open_account()
+    ledger = FaultyLedger(InMemoryLedger())
+    outbox = FakeOutbox(events=[a_claim(psp=None)], mapped=[ours])
+    lane = Loop(
+        "lane-1",
+        lane_step(outbox, ledger, health),
+        pace=Pace(tick_ms=1, backoff=Backoff(first_ms=1, max_ms=1), jitter=lambda _: 1),
+        health=health,
+        redis_part=Part.STATUS,
+        owner=LANES,
+    )
+
+    with capture_logs() as logs:
+        lane.start()
+        # Found out by the first claim. From then on it asks for the accounts alone.
+        wait_until(lambda: len(ledger.calls) > 20, what="it has asked many times")
+        claims, faults = outbox.claims, health.faults()
+        ledger.ledger = own
+        wait_until(lambda: outbox.claims > claims, what="it claims again")
+        lane.stop()
+        lane.join(WAIT_S)
+
+    assert claims == 1
+    assert "none of the accounts in pm.tb_account_map" in faults[Part.LEDGER]
+    assert [line["event"] for line in logs if line.get("part") == Part.LEDGER] == [
+        "outbox: part is up",
+        "outbox: part is down",
+        "outbox: part is up",
+    ]
+
+
+def test_an_unfit_ledger_stays_red_while_the_map_cannot_be_read(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    outbox = FakeOutbox(away=True)
+    health.down(Part.LEDGER, "another environment's", owner=LANES)
+
+    with pytest.raises(DatabaseUnavailableError):
+        lane_step(outbox, ledger, health)()
+
+    assert not health.is_up(Part.LEDGER)
+    assert outbox.claims == 0
+
+
+def test_a_map_that_was_emptied_lets_the_lanes_go_on(health: Health, ledger: FaultyLedger) -> None:
+    health.down(Part.LEDGER, "another environment's", owner=LANES)
+
+    lane_step(FakeOutbox(mapped=[]), ledger, health)()
+
+    assert health.is_up(Part.LEDGER)
 
 
 def test_a_database_that_is_away_leaves_the_ledger_up(health: Health, ledger: FaultyLedger) -> None:

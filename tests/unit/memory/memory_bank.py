@@ -58,8 +58,7 @@ class MemoryBank:
 
     def balances(self, account_id: AccountId) -> Account:
         """Return the account as it stands now."""
-        (account,) = self.ledger.lookup_accounts([account_id])
-        return account
+        return self.ledger.lookup_accounts([account_id])[account_id]
 
     def wait_expired(self, pending_id: TransferId) -> None:
         """Let the pending transfer's whole time-out pass at once."""

@@ -26,7 +26,7 @@ def test_an_account_starts_with_what_was_sent_and_its_time(ledger: InMemoryLedge
     sent = replace(ACCOUNT, user_data_128=2, user_data_64=3, flags=AccountFlags.HISTORY)
 
     assert ledger.create_accounts([sent]) == [S.CREATED]
-    (account,) = ledger.lookup_accounts([sent.id])
+    account = ledger.lookup_accounts([sent.id])[sent.id]
     assert account == replace(sent, timestamp_ns=account.timestamp_ns)
     assert account.timestamp_ns > 0
 

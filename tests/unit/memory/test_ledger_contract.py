@@ -4,6 +4,7 @@ import pytest
 
 from adapters.memory.ledger import InMemoryLedger
 from tests.contracts.ledger import LedgerContract
+from tests.contracts.ledger_accounts import AccountLookupContract
 from tests.unit.memory.memory_bank import MemoryBank
 
 
@@ -23,3 +24,13 @@ class TestInMemoryLedgerOfSmallRequests(TestInMemoryLedger):
     @pytest.fixture
     def ledger(self) -> InMemoryLedger:
         return InMemoryLedger(request_events_max=253)
+
+
+class TestAccountsOfInMemoryLedger(AccountLookupContract):
+    @pytest.fixture
+    def accounts(self) -> InMemoryLedger:
+        return InMemoryLedger()
+
+    @pytest.fixture
+    def bank(self, accounts: InMemoryLedger) -> MemoryBank:
+        return MemoryBank(accounts)

@@ -53,7 +53,7 @@ def test_time_never_goes_back_with_the_clock() -> None:
 
     accounts = [bank.open_account() for _ in range(3)]
 
-    stamps = [account.timestamp_ns for account in ledger.lookup_accounts(accounts)]
+    stamps = [account.timestamp_ns for account in ledger.lookup_accounts(accounts).values()]
     assert stamps == sorted(set(stamps))
 
 
@@ -129,7 +129,7 @@ def test_a_boolean_is_no_id(scene: Scene) -> None:
     scene.send(scene.payment(1))
 
     assert scene.ledger.lookup([TransferId(True)]) == {}
-    assert scene.ledger.lookup_accounts([AccountId(True)]) == []
+    assert scene.ledger.lookup_accounts([AccountId(True)]) == {}
 
 
 def test_threads_that_share_a_ledger_lose_no_money(scene: Scene) -> None:

@@ -24,6 +24,7 @@ def a_ledger() -> Iterator[LedgerMaker]:
         deadline_s: float = LONG_S,
         request_events_max: int = 8189,
         close_timeout_s: float = 5.0,
+        keep_alive_s: float = 0.0,
         client_factory: ClientFactory | None = None,
     ) -> TigerBeetleLedger:
         ledger = TigerBeetleLedger(
@@ -32,6 +33,7 @@ def a_ledger() -> Iterator[LedgerMaker]:
             deadline_s=deadline_s,
             request_events_max=request_events_max,
             close_timeout_s=close_timeout_s,
+            keep_alive_s=keep_alive_s,
             client_factory=client_factory or cluster.make_client,
         )
         made.append((ledger, cluster))

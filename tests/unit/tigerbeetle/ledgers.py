@@ -32,6 +32,7 @@ class LedgerMaker(Protocol):
         deadline_s: float = ...,
         request_events_max: int = ...,
         close_timeout_s: float = ...,
+        keep_alive_s: float = ...,
         client_factory: ClientFactory | None = ...,
     ) -> TigerBeetleLedger:
         """Return a ledger over *cluster*'s clients."""

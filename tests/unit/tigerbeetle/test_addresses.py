@@ -4,10 +4,11 @@ import socket
 from collections.abc import Sequence
 
 import pytest
+from tigerbeetle import ClientClosedError
 
 from adapters.tigerbeetle.addresses import host_addresses, resolve_addresses
 from application.errors import LedgerUnavailableError, MisconfiguredError
-from tests.helpers.scripted_tigerbeetle import ScriptedTigerBeetle
+from tests.helpers.scripted_tigerbeetle import ScriptedTigerBeetle, raises
 from tests.unit.tigerbeetle.ledgers import LedgerMaker, a_chain
 
 HOSTS = {
@@ -87,10 +88,39 @@ def test_the_systems_resolver_knows_localhost() -> None:
     assert {"127.0.0.1", "::1"} & set(host_addresses("localhost"))
 
 
-def test_names_are_resolved_anew_for_each_client(a_ledger: LedgerMaker) -> None:
+def test_the_client_is_given_numbers_for_localhost(a_ledger: LedgerMaker) -> None:
     cluster = ScriptedTigerBeetle()
     ledger = a_ledger(cluster, addresses="localhost:3000")
 
     ledger.create_chains([a_chain(1)])
 
     assert cluster.addresses in (["127.0.0.1:3000"], ["[::1]:3000"])
+
+
+def test_a_replica_that_comes_back_at_another_address_is_found(
+    a_ledger: LedgerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: dict[str, str] = {}
+
+    def resolver(host: str, *_: object, **__: object) -> list[tuple[object, ...]]:
+        if host not in known:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (known[host], 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    cluster = ScriptedTigerBeetle()
+    ledger = a_ledger(cluster, addresses="tb-0:3000")
+
+    for _ in range(3):
+        with pytest.raises(LedgerUnavailableError, match="TIGERBEETLE_ADDRESSES: 'tb-0' does not"):
+            ledger.create_chains([a_chain(1)])
+    assert cluster.clients == []
+    known["tb-0"] = "10.0.0.1"
+    ledger.create_chains([a_chain(1)])
+    known["tb-0"] = "10.0.0.2"
+    cluster.script(raises(ClientClosedError()))
+    with pytest.raises(LedgerUnavailableError):
+        ledger.create_chains([a_chain(2)])
+    ledger.create_chains([a_chain(2)])
+
+    assert cluster.addresses == ["10.0.0.1:3000", "10.0.0.2:3000"]

@@ -6,6 +6,7 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 from tigerbeetle import (
+    Account,
     ClientClosedError,
     ClientEvictedError,
     ClientReleaseTooHighError,
@@ -20,7 +21,7 @@ from adapters.tigerbeetle.errors import NoAnswerError
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import LedgerUnavailableError, MisconfiguredError
 from domain.transfer_status import TransferStatus, UnknownStatus
-from domain.transfers import TransferId
+from domain.transfers import AccountId, TransferId
 from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.scripted_tigerbeetle import WAIT_S, Hang, ScriptedTigerBeetle, raises, replies
 from tests.unit.tigerbeetle.ledgers import (
@@ -61,7 +62,11 @@ def test_a_call_without_answer_comes_back_at_the_deadline_with_outcome_unknown(
     cluster.script(hang := Hang())
     ledger = a_ledger(cluster, deadline_s=SHORT_S)
 
-    with pytest.raises(LedgerUnavailableError, match="outcome unknown"):
+    # All that silence can mean: away, paused, no free slot, another cluster's id.
+    with pytest.raises(
+        LedgerUnavailableError,
+        match=r"outcome unknown: .* TIGERBEETLE_ADDRESSES and TIGERBEETLE_CLUSTER_ID, and run",
+    ):
         ledger.create_chains([a_chain(1)])
 
     assert hang.entered.is_set()
@@ -171,6 +176,49 @@ def test_a_release_mismatch_is_a_misconfiguration_until_somebody_mends_it(
 
     assert_answers(ledger)
     assert len(cluster.clients) == 2
+
+
+def test_a_release_mismatch_that_was_met_while_idle_is_named_by_the_next_client(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    ledger = a_ledger(cluster)
+    assert_answers(ledger)
+    cluster.script(raises(ClientClosedError()), raises(ClientReleaseTooHighError()))
+
+    with pytest.raises(LedgerUnavailableError, match="logger tigerbeetle says why"):
+        ledger.lookup([TransferId(1)])
+    with pytest.raises(MisconfiguredError, match="newer than the cluster"):
+        ledger.lookup([TransferId(1)])
+
+    assert_answers(ledger)
+    wait_until(lambda: cluster.closes == [1, 1, 0], what="both are closed")
+
+
+def test_a_cluster_in_anothers_place_does_not_know_the_session_and_has_nothing_of_ours(
+    a_ledger: LedgerMaker,
+) -> None:
+    cluster = ScriptedTigerBeetle()
+    cluster.accounts = [Account(id=1, ledger=1, code=1)]
+    ledger = a_ledger(cluster)
+    assert list(ledger.lookup_accounts([AccountId(1)])) == [1]
+    own, cluster.accounts = cluster.accounts, []
+    cluster.script(
+        raises(ClientEvictedError()), replies([TransferStatus.PENDING_TRANSFER_NOT_FOUND])
+    )
+
+    with pytest.raises(LedgerUnavailableError, match="evicted"):
+        ledger.create_chains([a_chain(1)])
+    assert ledger.create_chains([a_chain(1)]) == [(TransferStatus.PENDING_TRANSFER_NOT_FOUND,)]
+    assert ledger.lookup_accounts([AccountId(1)]) == {}
+
+    cluster.accounts = own
+    cluster.script(raises(ClientEvictedError()))
+    with pytest.raises(LedgerUnavailableError):
+        ledger.lookup_accounts([AccountId(1)])
+    assert list(ledger.lookup_accounts([AccountId(1)])) == [1]
+    assert_answers(ledger)
+    wait_until(lambda: cluster.closes == [1, 1, 0], what="each lost client is closed")
 
 
 def test_refused_addresses_are_a_misconfiguration_that_names_the_setting(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 import tigerbeetle as tb
 
-from adapters.tigerbeetle.accounts import TigerBeetleAccounts
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.probe import TigerBeetleProbe
 from domain.findings import Finding
 from domain.transfers import AccountId
@@ -35,24 +35,24 @@ def nobody() -> str:
 
 
 @pytest.fixture
-def accounts(cluster: ScriptedTigerBeetle, replica: str) -> Iterator[TigerBeetleAccounts]:
-    accounts = TigerBeetleAccounts(
+def ledger(cluster: ScriptedTigerBeetle, replica: str) -> Iterator[TigerBeetleLedger]:
+    ledger = TigerBeetleLedger(
         addresses=replica, cluster_id=0, deadline_s=SHORT_S, client_factory=cluster.make_client
     )
-    yield accounts
-    accounts.close()
+    yield ledger
+    ledger.close()
 
 
 def examine(
-    accounts: TigerBeetleAccounts, addresses: str, *, io_uring_fault: str | None = None
+    ledger: TigerBeetleLedger, addresses: str, *, io_uring_fault: str | None = None
 ) -> Sequence[Finding]:
     return TigerBeetleProbe(
-        addresses=addresses, accounts=accounts, find_io_uring_fault=lambda: io_uring_fault
+        addresses=addresses, ledger=ledger, find_io_uring_fault=lambda: io_uring_fault
     ).examine()
 
 
-def test_a_healthy_cluster_is_green(accounts: TigerBeetleAccounts, replica: str) -> None:
-    findings = examine(accounts, replica)
+def test_a_healthy_cluster_is_green(ledger: TigerBeetleLedger, replica: str) -> None:
+    findings = examine(ledger, replica)
 
     assert all(finding.is_ok for finding in findings)
     assert [finding.what for finding in findings] == ["io_uring", "replicas", "answers", "limits"]
@@ -60,9 +60,9 @@ def test_a_healthy_cluster_is_green(accounts: TigerBeetleAccounts, replica: str)
 
 
 def test_without_io_uring_no_client_is_made(
-    accounts: TigerBeetleAccounts, replica: str, cluster: ScriptedTigerBeetle
+    ledger: TigerBeetleLedger, replica: str, cluster: ScriptedTigerBeetle
 ) -> None:
-    findings = examine(accounts, replica, io_uring_fault="io_uring is refused: not permitted")
+    findings = examine(ledger, replica, io_uring_fault="io_uring is refused: not permitted")
 
     assert reds(findings) == ["io_uring"]
     assert "seccomp" in of(findings, "io_uring").remedy
@@ -71,9 +71,9 @@ def test_without_io_uring_no_client_is_made(
 
 
 def test_without_any_replica_no_client_is_made(
-    accounts: TigerBeetleAccounts, nobody: str, cluster: ScriptedTigerBeetle
+    ledger: TigerBeetleLedger, nobody: str, cluster: ScriptedTigerBeetle
 ) -> None:
-    findings = examine(accounts, nobody)
+    findings = examine(ledger, nobody)
 
     assert reds(findings) == ["replicas"]
     assert f"{nobody}: Connection refused" in of(findings, "replicas").detail
@@ -82,28 +82,28 @@ def test_without_any_replica_no_client_is_made(
 
 
 def test_a_replica_that_is_away_is_a_warning_when_others_are_there(
-    accounts: TigerBeetleAccounts, replica: str, nobody: str
+    ledger: TigerBeetleLedger, replica: str, nobody: str
 ) -> None:
-    findings = examine(accounts, f"{replica},{nobody}")
+    findings = examine(ledger, f"{replica},{nobody}")
 
     assert reds(findings) == []
     assert of(findings, "replicas").detail == f"{nobody}: Connection refused"
     assert of(findings, "answers").is_ok
 
 
-def test_an_address_that_is_none_names_the_setting(accounts: TigerBeetleAccounts) -> None:
-    findings = examine(accounts, "http://tigerbeetle:3000")
+def test_an_address_that_is_none_names_the_setting(ledger: TigerBeetleLedger) -> None:
+    findings = examine(ledger, "http://tigerbeetle:3000")
 
     assert reds(findings) == ["replicas"]
     assert "TIGERBEETLE_ADDRESSES" in of(findings, "replicas").remedy
 
 
 def test_silence_is_red_and_tells_all_that_it_can_mean(
-    accounts: TigerBeetleAccounts, replica: str, cluster: ScriptedTigerBeetle
+    ledger: TigerBeetleLedger, replica: str, cluster: ScriptedTigerBeetle
 ) -> None:
     cluster.script(Hang())
 
-    findings = examine(accounts, replica)
+    findings = examine(ledger, replica)
 
     assert reds(findings) == ["answers"]
     for cause in ("TIGERBEETLE_CLUSTER_ID", "most replicas", "client slot", "no older"):
@@ -118,7 +118,7 @@ def test_silence_is_red_and_tells_all_that_it_can_mean(
     ],
 )
 def test_a_release_that_does_not_fit_is_told_in_plain_words(
-    accounts: TigerBeetleAccounts,
+    ledger: TigerBeetleLedger,
     replica: str,
     cluster: ScriptedTigerBeetle,
     error: Exception,
@@ -126,30 +126,30 @@ def test_a_release_that_does_not_fit_is_told_in_plain_words(
 ) -> None:
     cluster.script(raises(error))
 
-    findings = examine(accounts, replica)
+    findings = examine(ledger, replica)
 
     assert reds(findings) == ["answers"]
     assert words in of(findings, "answers").detail
 
 
 def test_small_limits_are_a_warning(
-    accounts: TigerBeetleAccounts, replica: str, cluster: ScriptedTigerBeetle
+    ledger: TigerBeetleLedger, replica: str, cluster: ScriptedTigerBeetle
 ) -> None:
     cluster.lookup_events_max = 2_031
 
-    findings = examine(accounts, replica)
+    findings = examine(ledger, replica)
 
     assert reds(findings) == []
     assert "8 clients" in of(findings, "limits").detail
 
 
 def test_look_ups_learn_what_a_request_holds(
-    accounts: TigerBeetleAccounts, cluster: ScriptedTigerBeetle
+    ledger: TigerBeetleLedger, cluster: ScriptedTigerBeetle
 ) -> None:
     cluster.lookup_events_max = 2_031
     cluster.accounts = [tb.Account(id=number, ledger=7, code=1) for number in (1, 5_000, 20_000)]
 
-    found = accounts.look_up([AccountId(number) for number in range(1, 20_001)])
+    found = ledger.lookup_accounts([AccountId(number) for number in range(1, 20_001)])
 
     assert {account_id: account.ledger for account_id, account in found.items()} == {
         AccountId(1): 7,
