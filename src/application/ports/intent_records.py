@@ -1,0 +1,38 @@
+"""What the database says of intents, for comparing it with the ledger."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from domain.intents import IntentId
+from domain.reconciliation.record import IntentRecord, Selection
+from domain.transfers import TransferId
+
+
+class IntentRecords(Protocol):
+    """Read-only, in pages of bounded size; nothing is locked, and no snapshot outlives a page.
+
+    Every method raises DatabaseUnavailableError or DatabaseMisconfiguredError like
+    ``OutboxRepository.claim``.
+    """
+
+    def now(self) -> datetime:
+        """Return the database's time."""
+        ...
+
+    def pages(self, selection: Selection) -> Iterator[Sequence[IntentRecord]]:
+        """Yield the selected intents, each once, a page at a time, each page one snapshot.
+
+        Which intents are selected is decided at the start. One that is gone by its page, or
+        never was there, is left out. Close the iterator to end early.
+        """
+        ...
+
+    def shared_transfers(
+        self, selection: Selection
+    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+        """Yield each pending transfer that is listed more than once among the selected intents.
+
+        With it come the intents that list it; one that lists it twice is there twice.
+        """
+        ...
