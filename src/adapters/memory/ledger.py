@@ -24,7 +24,7 @@ R = TypeVar("R", Account, Transfer)
 
 
 class InMemoryLedger:
-    """Implements the port ``Ledger``, and under it TigerBeetle's own requests.
+    """Implements the ports ``Ledger`` and ``FeeScan``, and under them TigerBeetle's requests.
 
     ``now_ns`` is the clock, in ns since the epoch. Threads may share a ledger: requests
     are carried out one after the other, each as a whole.
@@ -83,6 +83,11 @@ class InMemoryLedger:
         with self._lock:
             self._begin_request(events=0)
             return [self._found(search) for search in searches]
+
+    def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
+        """See ``FeeScan``."""
+        transfers = self.all_transfers()
+        return (one for one in transfers if one.code == code and one.timestamp_ns >= since_ns)
 
     def close(self) -> None:
         """See the port. Nothing ever waits here, and a test may look at the end: it stays open."""

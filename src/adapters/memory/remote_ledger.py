@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from adapters.memory import ledger_wire as wire
 from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
+from application.ports.fee_scan import FeeScan
 from application.ports.ledger import Ledger
 from domain.ledger_requests import ChainAnswer, ResolutionSearch
 from domain.transfers import Account, AccountId, Transfer, TransferId
@@ -36,7 +37,13 @@ class LedgerServer:
     real server does. While paused, it takes requests and answers none.
     """
 
-    def __init__(self, ledger: Ledger, *, lookup_accounts: LookUpAccounts | None = None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        lookup_accounts: LookUpAccounts | None = None,
+        fee_scan: FeeScan | None = None,
+    ) -> None:
         running = self._running = threading.Event()
         running.set()
 
@@ -49,6 +56,8 @@ class LedgerServer:
                 match json.loads(request):
                     case ["lookup_accounts", ids] if lookup_accounts is not None:
                         answer = list(map(wire.pack, lookup_accounts(ids)))
+                    case ["transfers_of_code", [code, since_ns]] if fee_scan is not None:
+                        answer = wire.fee_page(fee_scan, code, since_ns)
                     case other:
                         answer = wire.answer(ledger, other)
                 with contextlib.suppress(OSError):
@@ -94,7 +103,7 @@ class LedgerServer:
 
 
 class RemoteLedger:
-    """The ports ``Ledger`` and ``LedgerAccounts`` by way of a ``LedgerServer``.
+    """The ports ``Ledger``, ``FeeScan`` and ``LedgerAccounts`` by way of a ``LedgerServer``.
 
     It promises what the real adapter promises: each call comes back within *deadline_s*, and
     ``close`` ends those that wait.
@@ -132,6 +141,12 @@ class RemoteLedger:
         """See the port."""
         answers = self._call("find_resolutions", list(map(wire.pack_search, searches)))
         return [tuple(map(wire.unpack, answer)) for answer in answers]
+
+    def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
+        """See ``FeeScan``."""
+        while page := list(map(wire.unpack, self._call("transfers_of_code", [code, since_ns]))):
+            yield from page
+            since_ns = page[-1].timestamp_ns + 1
 
     def look_up(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         """See ``LedgerAccounts.look_up``."""

@@ -1,7 +1,7 @@
 """``TigerBeetleLedger``: the ledger port on the official client."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import structlog
@@ -18,6 +18,7 @@ from adapters.tigerbeetle.conversion import (
     to_client,
 )
 from adapters.tigerbeetle.errors import NoAnswerError, translated
+from adapters.tigerbeetle.fee_scan import transfers_of_code
 from adapters.tigerbeetle.official_client import official_client
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 
 class TigerBeetleLedger:
-    """Fulfils ``application.ports.ledger.Ledger``. Thread-safe: lanes share one.
+    """Fulfils the ports ``Ledger`` and ``FeeScan``. Thread-safe: lanes share one.
 
     Constructing it does nothing; the client is made at the first call, in whichever
     process makes it. Each call comes back within ``deadline_s`` seconds, whatever the cluster
@@ -57,6 +58,7 @@ class TigerBeetleLedger:
         self._clients = ClientHolder(self._make_client, close_timeout_s=close_timeout_s)
         self._create_limit = RequestLimit(request_events_max)
         self._lookup_limit = RequestLimit(request_events_max)
+        self._query_limit = RequestLimit(request_events_max)
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See ``Ledger.create_chains``."""
@@ -89,6 +91,14 @@ class TigerBeetleLedger:
         """See ``Ledger.find_resolutions``."""
         deadline = _Deadline(self._deadline_s)
         return [self._find_resolutions(search, deadline) for search in searches]
+
+    def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
+        """See ``FeeScan.transfers_of_code``; the deadline is for each of its pages."""
+
+        def send(request: Callable[[Client], list[tb.Transfer]]) -> list[tb.Transfer]:
+            return self._send(request, _Deadline(self._deadline_s))
+
+        return transfers_of_code(code, since_ns=since_ns, send=send, limit=self._query_limit)
 
     def close(self) -> None:
         """End waiting calls with ``LedgerUnavailableError``; later calls end so at once.

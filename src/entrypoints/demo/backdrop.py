@@ -130,7 +130,7 @@ def _ledger() -> Iterator[_DemoLedger]:
         if program is None:
             memory = InMemoryLedger()
             served = stack.enter_context(
-                LedgerServer(memory, lookup_accounts=memory.lookup_accounts)
+                LedgerServer(memory, lookup_accounts=memory.lookup_accounts, fee_scan=memory)
             )
             yield _DemoLedger(
                 name="in memory, since there is no TigerBeetle server (TIGERBEETLE_BIN, PATH)",
