@@ -15,6 +15,8 @@ U128_MAX: Final = 2**128 - 1
 AMOUNT_MAX: Final = U128_MAX
 """As the amount of a post: the whole pending amount (0 would post nothing and release it)."""
 
+NS_PER_S: Final = 1_000_000_000
+
 
 class TransferFlags(IntFlag):
     """Bits of ``Transfer.flags``; the values are TigerBeetle's wire values."""
@@ -64,6 +66,13 @@ class Transfer:
     code: int = 0
     flags: TransferFlags = TransferFlags.NONE
     timestamp_ns: int = 0
+
+
+def expires_at_ns(pending: Transfer) -> int | None:
+    """Return the first moment at which *pending* is expired; None when it never expires."""
+    if pending.timeout_s == 0:
+        return None
+    return pending.timestamp_ns + pending.timeout_s * NS_PER_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,16 @@ from typing import Final
 
 from adapters.memory.ledger_checks import first_failure
 from adapters.memory.ledger_imports import regresses
-from adapters.memory.ledger_state import LedgerState, PendingState, expires_at_ns
+from adapters.memory.ledger_state import LedgerState, PendingState
 from domain.transfer_status import TransferStatus
-from domain.transfers import AMOUNT_MAX, U128_MAX, AccountFlags, Transfer, TransferFlags
+from domain.transfers import (
+    AMOUNT_MAX,
+    U128_MAX,
+    AccountFlags,
+    Transfer,
+    TransferFlags,
+    expires_at_ns,
+)
 
 _EXCLUDED: Final = (
     TransferFlags.PENDING

@@ -9,11 +9,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from domain.transfers import Account, AccountFlags, AccountId, Transfer, TransferFlags, TransferId
-
-NS_PER_S: Final = 1_000_000_000
+from domain.transfers import (
+    Account,
+    AccountFlags,
+    AccountId,
+    Transfer,
+    TransferFlags,
+    TransferId,
+    expires_at_ns,
+)
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -26,13 +32,6 @@ class PendingState(Enum):
     POSTED = auto()
     VOIDED = auto()
     EXPIRED = auto()
-
-
-def expires_at_ns(pending: Transfer) -> int | None:
-    """Return the first moment at which *pending* is expired; None when it never expires."""
-    if pending.timeout_s == 0:
-        return None
-    return pending.timestamp_ns + pending.timeout_s * NS_PER_S
 
 
 class LedgerState:

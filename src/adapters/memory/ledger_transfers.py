@@ -11,9 +11,16 @@ from adapters.memory.ledger_exists import compare
 from adapters.memory.ledger_imports import regresses
 from adapters.memory.ledger_request import TIMESTAMP_NS_MAX, EventRules
 from adapters.memory.ledger_resolving import resolve_pending
-from adapters.memory.ledger_state import NS_PER_S, LedgerState
+from adapters.memory.ledger_state import LedgerState
 from domain.transfer_status import TransferStatus
-from domain.transfers import U128_MAX, Account, AccountFlags, Transfer, TransferFlags
+from domain.transfers import (
+    NS_PER_S,
+    U128_MAX,
+    Account,
+    AccountFlags,
+    Transfer,
+    TransferFlags,
+)
 
 _KNOWN_FLAGS: Final = 2**9 - 1
 _RESOLVING: Final = TransferFlags.POST_PENDING_TRANSFER | TransferFlags.VOID_PENDING_TRANSFER

@@ -39,6 +39,8 @@ class DifferenceKind(StrEnum):
     """``AUTHORIZED`` or ``SETTLING`` for long, and nobody has ordered anything."""
     INTENT_MISSING = "intent_missing"
     """An intent that was asked for is not in the database."""
+    NOT_COMPARED = "not_compared"
+    """Its rows hold a value that nothing can be made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

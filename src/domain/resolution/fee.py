@@ -1,8 +1,9 @@
 """The PSP fee of a chain that is posted: charge it once, or find who did."""
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import assert_never
 
+from domain.charged_fees import charged_fees
 from domain.fees import Fee
 from domain.ledger_requests import ChainRefused, ResolutionSearch
 from domain.outcomes import FeeOutcome, fee_outcome
@@ -10,15 +11,8 @@ from domain.resolution.order import Order
 from domain.resolution.progress import Progress, Steps, create, find, look_up
 from domain.transfer_builders import build_fee_transfer
 from domain.transfer_status import AnyStatus
-from domain.transfers import Transfer, TransferFlags
+from domain.transfers import Transfer
 from domain.verdicts import Done, RetryReason, Verdict
-
-_TWO_PHASE: Final = (
-    TransferFlags.PENDING
-    | TransferFlags.POST_PENDING_TRANSFER
-    | TransferFlags.VOID_PENDING_TRANSFER
-)
-
 
 def find_charged_fee(progress: Progress) -> Steps[Transfer | None]:
     """Find a fee that carries the intent's id, whoever charged it.
@@ -69,25 +63,15 @@ def charge_fee(progress: Progress, fee: Fee) -> Steps[Verdict]:
 def fee_beside(
     posts: Sequence[Transfer], related: Sequence[Transfer], order: Order
 ) -> Transfer | None:
-    """Return the fee that was charged along with *posts* by somebody else (DESIGN §7).
-
-    It carries the intent's id, or credits the fee's account at the next timestamp after a
-    post: timestamps within one request are consecutive, and two requests are never that close.
-    """
-    just_after = {post.timestamp_ns + 1 for post in posts}
-    for transfer in related:
-        if transfer.code != order.fee_code or transfer.flags & _TWO_PHASE:
-            continue
-        if transfer.user_data_128 == order.intent_id.int:
-            return transfer
-        if (
-            order.fee is not None
-            and transfer.credit_account_id == order.fee.credit_account_id
-            and transfer.user_data_128 == 0
-            and transfer.timestamp_ns in just_after
-        ):
-            return transfer
-    return None
+    """Return the fee that was charged along with *posts* by somebody else (DESIGN §7)."""
+    fees = charged_fees(
+        related,
+        intent_id=order.intent_id,
+        fee_code=order.fee_code,
+        credit_account_id=None if order.fee is None else order.fee.credit_account_id,
+        posts=posts,
+    )
+    return next(fees, None)
 
 
 def _fee_detail(status: AnyStatus) -> str:
