@@ -14,6 +14,7 @@ from domain.transfer_status import AnyStatus
 from domain.transfers import Transfer
 from domain.verdicts import Done, RetryReason, Verdict
 
+
 def find_charged_fee(progress: Progress) -> Steps[Transfer | None]:
     """Find a fee that carries the intent's id, whoever charged it.
 
