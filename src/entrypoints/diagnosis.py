@@ -6,7 +6,6 @@ from typing import Final
 
 from adapters.memory.probe import RemoteLedgerProbe
 from adapters.memory.remote_ledger import SCHEME, RemoteLedger
-from adapters.postgres.account_map import PostgresAccountMap
 from adapters.postgres.probe import PostgresProbe
 from adapters.redis import probe_checks
 from adapters.redis.probe import RedisProbe
@@ -16,7 +15,11 @@ from application.accounts_probe import AccountsProbe
 from application.ports.probe import Probe
 from application.use_cases.diagnose import Diagnose
 from domain.concluding import Rules
-from entrypoints.adapter_builders import build_notifications_redis, build_redis
+from entrypoints.adapter_builders import (
+    build_account_map,
+    build_notifications_redis,
+    build_redis,
+)
 from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
 
 FEE_PSP: Final = "IPPS"
@@ -52,7 +55,7 @@ def build_diagnose(
         if isinstance(accounts, RemoteLedger)
         else TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, accounts=accounts),
         AccountsProbe(
-            account_map=PostgresAccountMap(dsn=dsn, timeout_s=timeout_s),
+            account_map=build_account_map(settings),
             ledger=accounts,
             fee_codes=rules.fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
         ),
