@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import HistoryLine
 from domain.intents import Action, IntentId, IntentStatus
+from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 from domain.transfers import Transfer, TransferFlags
 
 
@@ -143,15 +144,16 @@ def _fee_too_many(one: IntentEvidence) -> str | None:
 
 
 def _history_off(one: IntentEvidence) -> str | None:
-    if [line.line_no for line in one.lines] != list(range(len(one.lines))):
+    if not are_numbered(one.lines):
         return "lines are missing or doubled"
     if one.status != IntentStatus.SETTLED:
         return "history without a settlement" if one.lines else None
-    parts_satang = _sum_of(one.lines, LineKind.PRINCIPAL, LineKind.FEE)
-    if parts_satang != one.posted_satang:
-        return f"history has {parts_satang} satang, the ledger posted {one.posted_satang}"
+    if parts_satang(one.lines) != one.posted_satang:
+        return (
+            f"history has {parts_satang(one.lines)} satang, the ledger posted {one.posted_satang}"
+        )
     charged_satang = sum(fee.amount for fee in one.fees)
-    if _sum_of(one.lines, LineKind.PSP_FEE) != charged_satang:
+    if psp_fee_satang(one.lines) != charged_satang:
         return f"history differs from the fee of {charged_satang} satang in the ledger"
     return None
 
@@ -179,10 +181,6 @@ def _event_open(one: IntentEvidence) -> str | None:
 
 def _is_post(resolver: Transfer) -> bool:
     return TransferFlags.POST_PENDING_TRANSFER in resolver.flags
-
-
-def _sum_of(lines: Iterable[HistoryLine], *kinds: LineKind) -> int:
-    return sum(line.amount_satang for line in lines if line.kind in kinds)
 
 
 _OF_EACH_INTENT: Final[tuple[tuple[int, str, Fault], ...]] = (

@@ -4,6 +4,8 @@
 ``PSP_FEE`` comes on top, paid by revenue.
 """
 
+from collections.abc import Iterable, Sequence
+
 from domain.conclusions import HistoryLine, LineKind
 from domain.payloads import FeeSplit
 
@@ -45,3 +47,22 @@ def settlement_lines(
         amount_satang=psp_fee_satang,
     )
     return (principal, *fees, psp_fee)
+
+
+def are_numbered(lines: Sequence[HistoryLine]) -> bool:
+    """Is each line there once, from 0 on, in whatever order?"""
+    return sorted([line.line_no for line in lines]) == list(range(len(lines)))
+
+
+def parts_satang(lines: Iterable[HistoryLine]) -> int:
+    """Return what *lines* say was posted: the principal and the fees that are parts of it."""
+    return _sum_of(lines, LineKind.PRINCIPAL, LineKind.FEE)
+
+
+def psp_fee_satang(lines: Iterable[HistoryLine]) -> int:
+    """Return what *lines* say the PSP got."""
+    return _sum_of(lines, LineKind.PSP_FEE)
+
+
+def _sum_of(lines: Iterable[HistoryLine], *kinds: LineKind) -> int:
+    return sum([line.amount_satang for line in lines if line.kind in kinds])

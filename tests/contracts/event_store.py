@@ -1,14 +1,16 @@
 """What every EventStore must do. Inherit; provide an empty ``bench`` fixture."""
 
 import threading
-from uuid import uuid4
+from dataclasses import replace
+from uuid import UUID, uuid4
 
 import pytest
 
+from application.errors import RowsRefusedError
 from application.ports.event_store import LockedIntent, StoredEvent
-from domain.intents import Action, IntentId
+from domain.intents import Action, IntentId, IntentStatus
 from tests.contracts.database_bench import DatabaseBench, EventState
-from tests.contracts.payments import an_intent
+from tests.contracts.payments import an_audit, an_intent
 
 ANSWER_TIMEOUT_S = 10.0
 
@@ -78,7 +80,12 @@ class EventStoreContract:
         with bench.producer() as store:
             event_id = store.insert(intent.id, Action.VOID_PENDING, '{"feeSplits": []}')
             assert store.events_of(intent.id) == [
-                StoredEvent(id=event_id, action="void_pending", status="pending")
+                StoredEvent(
+                    id=event_id,
+                    action="void_pending",
+                    status="pending",
+                    payload_json='{"feeSplits": []}',
+                )
             ]
 
         assert bench.event(event_id) == EventState(status="pending")
@@ -92,6 +99,50 @@ class EventStoreContract:
 
         with bench.outbox.claim(limit=1) as batch:
             assert batch.events[0].event.payload_json is None
+
+    def test_a_note_is_part_of_the_audit_trail(self, bench: DatabaseBench) -> None:
+        intent = an_intent()
+        bench.add_intent(intent)
+        audit = an_audit(status_from="SETTLED", status_to=IntentStatus.SETTLED)
+
+        with bench.producer() as store:
+            store.note(intent.id, audit)
+            store.note(IntentId(uuid4()), audit)
+
+        assert list(bench.audit(intent.id)) == [audit]
+
+    @pytest.mark.parametrize("payload_json", ["{", '{"why":"\\u0000"}'])
+    def test_a_note_that_is_no_json_is_refused(
+        self, bench: DatabaseBench, payload_json: str
+    ) -> None:
+        intent = an_intent()
+        audit = replace(an_audit(status_to=IntentStatus.SETTLED), payload_json=payload_json)
+
+        with pytest.raises(RowsRefusedError), bench.producer() as store:
+            store.note(intent.id, audit)
+
+        assert list(bench.audit(intent.id)) == []
+
+    @pytest.mark.parametrize(
+        ("others", "is_shared"),
+        [
+            ([], False),
+            ([(UUID(int=3),), ()], False),
+            ([(None,)], False),
+            ([(UUID(int=3), UUID(int=2))], True),
+        ],
+    )
+    def test_whether_another_intent_lists_a_transfer_is_told(
+        self, bench: DatabaseBench, others: list[tuple[UUID | None, ...]], is_shared: bool
+    ) -> None:
+        intent = an_intent(tb_transfer_ids=(UUID(int=1), None, UUID(int=2), UUID(int=2)))
+        bench.add_intent(intent)
+        for ids in others:
+            bench.add_intent(an_intent(tb_transfer_ids=ids))
+
+        with bench.producer() as store:
+            assert store.shares_transfers(intent.id) is is_shared
+            assert store.shares_transfers(IntentId(uuid4())) is False
 
     def test_the_producer_decides_whether_an_event_is_kept(self, bench: DatabaseBench) -> None:
         intent = an_intent()

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from adapters.memory.database import Transaction
 from adapters.memory.rows import EventRow
+from adapters.memory.writing import write_audit
 from application.ports.event_store import LockedIntent, StoredEvent
+from domain.conclusions import AuditEvent
 from domain.intents import Action, EventId, IntentId, OutboxEvent
 
 
@@ -30,7 +32,12 @@ class InMemoryEventStore:
         rows = self.transaction.database.tables.events | self.transaction.changes.events
         mine = [row for row in rows.values() if row.event.intent_id == intent_id]
         return [
-            StoredEvent(id=row.event.id, action=row.event.action, status=row.status)
+            StoredEvent(
+                id=row.event.id,
+                action=row.event.action,
+                status=row.status,
+                payload_json=row.event.payload_json,
+            )
             for row in sorted(mine, key=lambda row: row.age_key)
         ]
 
@@ -50,3 +57,14 @@ class InMemoryEventStore:
             created_at=database.now,
         )
         return event_id
+
+    def note(self, intent_id: IntentId, audit: AuditEvent) -> None:
+        """See ``EventStore.note``."""
+        write_audit(self.transaction, intent_id, audit)
+
+    def shares_transfers(self, intent_id: IntentId) -> bool:
+        """See ``EventStore.shares_transfers``."""
+        intents = self.transaction.database.tables.intents | self.transaction.changes.intents
+        row = intents.pop(intent_id, None)
+        mine = set() if row is None else {*row.intent.tb_transfer_ids} - {None}
+        return any(not mine.isdisjoint(other.intent.tb_transfer_ids) for other in intents.values())

@@ -14,7 +14,6 @@ from domain.intents import (
     ClaimedEvent,
     IntentId,
     IntentStatus,
-    PspRecord,
     RetryState,
 )
 
@@ -106,19 +105,10 @@ def _claimed(transaction: Transaction, row: EventRow) -> ClaimedEvent:
     return ClaimedEvent(
         event=row.event,
         intent=intent.intent if intent is not None else None,
-        psp=_psp(transaction.database.tables.psp.get(row.event.intent_id, [])),
+        psp=transaction.database.tables.psp_of(row.event.intent_id),
         retry=RetryState(
             reason=retry.reason, attempts=retry.attempts, generations=retry.generations
         )
         if retry is not None
         else None,
-    )
-
-
-def _psp(records: Sequence[PspRecord]) -> PspRecord | None:
-    """The same one at every attempt: the latest settlement, then the highest fee."""
-    return max(
-        records,
-        key=lambda record: (record.settlement_date or "", record.psp_fee_satang or 0),
-        default=None,
     )

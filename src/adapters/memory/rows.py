@@ -87,6 +87,14 @@ class Tables:
     audit: list[AuditRow] = field(default_factory=list)
     jobs: dict[UUID, PushJob] = field(default_factory=dict)
 
+    def psp_of(self, intent_id: IntentId) -> PspRecord | None:
+        """Return the PSP row that counts: the latest settlement, then the highest fee."""
+        return max(
+            self.psp.get(intent_id, []),
+            key=lambda record: (record.settlement_date or "", record.psp_fee_satang or 0),
+            default=None,
+        )
+
 
 @dataclass(slots=True)
 class Changes:

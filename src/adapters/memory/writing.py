@@ -44,6 +44,19 @@ def write_one(transaction: Transaction, conclusion: Conclusion) -> StatusMessage
     return None
 
 
+def write_audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent) -> None:
+    """Add a row to the audit trail of an intent.
+
+    Raises:
+        RowsRefusedError: Postgres would refuse a value.
+    """
+    _refuse_texts(audit.reason)
+    _refuse_json(audit.payload_json)
+    if "\\u0000" in audit.payload_json:
+        raise RowsRefusedError("jsonb does not take \\u0000")
+    transaction.changes.audit.append(AuditRow(intent_id=intent_id, audit=audit))
+
+
 def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:
     _refuse_unfit(settle)
     row = transaction.intent(settle.intent_id)
@@ -65,7 +78,7 @@ def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:
         HistoryRow(intent_id=settle.intent_id, currency=settle.currency, line=line)
         for line in settle.history
     ]
-    _audit(transaction, settle.intent_id, settle.audit)
+    write_audit(transaction, settle.intent_id, settle.audit)
     for job in settle.jobs:
         transaction.changes.jobs.setdefault(job.notification_id, job)
     return StatusMessage(intent_id=settle.intent_id, status=settle.status, updated_at=now)
@@ -112,7 +125,7 @@ def _review(transaction: Transaction, review: Review) -> None:
         intent=replace(intent.intent, status=review.audit.status_to),
         updated_at=transaction.database.now,
     )
-    _audit(transaction, review.intent_id, review.audit)
+    write_audit(transaction, review.intent_id, review.audit)
 
 
 def _finish(transaction: Transaction, event_id: EventId) -> None:
@@ -133,14 +146,6 @@ def _count_failure(transaction: Transaction, row: EventRow, *, status: str) -> N
 def _pending(transaction: Transaction, event_id: EventId) -> EventRow | None:
     row = transaction.event(event_id)
     return row if row is not None and row.status == "pending" else None
-
-
-def _audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent) -> None:
-    _refuse_texts(audit.reason)
-    _refuse_json(audit.payload_json)
-    if "\\u0000" in audit.payload_json:
-        raise RowsRefusedError("jsonb does not take \\u0000")
-    transaction.changes.audit.append(AuditRow(intent_id=intent_id, audit=audit))
 
 
 def _refuse_unfit(settle: Settle) -> None:

@@ -13,6 +13,7 @@ from psycopg.rows import tuple_row
 from adapters.postgres.errors import translated_write_errors
 from application.errors import DatabaseMisconfiguredError
 from application.ports.event_store import LockedIntent, StoredEvent
+from domain.conclusions import AuditEvent
 from domain.intents import Action, EventId, IntentId
 
 
@@ -48,13 +49,13 @@ class PostgresEventStore:
     def events_of(self, intent_id: IntentId) -> Sequence[StoredEvent]:
         """See ``EventStore.events_of``."""
         rows = self._run(
-            "SELECT id, action, status FROM pm.outbox_event WHERE intent_id = %(id)s"
-            " ORDER BY created_at, id",
+            "SELECT id, action, status, payload::text FROM pm.outbox_event"
+            " WHERE intent_id = %(id)s ORDER BY created_at, id",
             {"id": intent_id},
         )
         return [
-            StoredEvent(id=EventId(event_id), action=action, status=status)
-            for event_id, action, status in rows
+            StoredEvent(id=EventId(event_id), action=action, status=status, payload_json=payload)
+            for event_id, action, status, payload in rows
         ]
 
     def insert(self, intent_id: IntentId, action: Action, payload_json: str | None) -> EventId:
@@ -70,6 +71,36 @@ class PostgresEventStore:
             {"id": intent_id, "action": str(action), "payload": payload_json},
         )
         return EventId(event_id)
+
+    def note(self, intent_id: IntentId, audit: AuditEvent) -> None:
+        """See ``EventStore.note``.
+
+        Raises:
+            RowsRefusedError: Postgres does not take the row; the transaction has failed.
+        """
+        self._run(
+            "INSERT INTO pm.intent_event"
+            " (intent_id, status_from, status_to, reason, payload, created_at)"
+            " VALUES (%(id)s, %(from)s, %(to)s, %(reason)s, %(payload)s::jsonb, clock_timestamp())"
+            " RETURNING 1",
+            {
+                "id": intent_id,
+                "from": audit.status_from,
+                "to": str(audit.status_to),
+                "reason": audit.reason,
+                "payload": audit.payload_json,
+            },
+        )
+
+    def shares_transfers(self, intent_id: IntentId) -> bool:
+        """See ``EventStore.shares_transfers``."""
+        ((is_shared,),) = self._run(
+            "SELECT EXISTS (SELECT FROM pm.intent mine, pm.intent other"
+            " WHERE mine.id = %(id)s AND other.id <> mine.id"
+            " AND other.tb_transfer_ids && mine.tb_transfer_ids)",
+            {"id": intent_id},
+        )
+        return bool(is_shared)
 
     def _run(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         with (

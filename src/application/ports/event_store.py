@@ -1,9 +1,10 @@
-"""What a producer needs to order the settling of an intent."""
+"""What a producer needs to order the settling of an intent, and an operator to order it again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from domain.conclusions import AuditEvent
 from domain.intents import Action, EventId, IntentId
 
 
@@ -23,6 +24,7 @@ class StoredEvent:
     id: EventId
     action: str
     status: str
+    payload_json: str | None
 
 
 class EventStore(Protocol):
@@ -49,5 +51,20 @@ class EventStore(Protocol):
 
         Raises:
             RowsRefusedError: the database does not take *payload_json*.
+        """
+        ...
+
+    def note(self, intent_id: IntentId, audit: AuditEvent) -> None:
+        """Insert a row into the intent's audit trail.
+
+        Raises:
+            RowsRefusedError: the database does not take the row.
+        """
+        ...
+
+    def shares_transfers(self, intent_id: IntentId) -> bool:
+        """Does another intent list one of this intent's pending transfers?
+
+        Reads all intents, which takes long where there are many. Locks nothing.
         """
         ...

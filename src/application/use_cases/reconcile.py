@@ -1,15 +1,45 @@
-"""Compare what the database says of intents with what the ledger did; change nothing."""
+"""Compare what the database says of intents with what the ledger did; change nothing.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+The database is read first, a page at a time, then the ledger, which is then at least as new:
+what the worker does in between looks unfinished in the database, and is passed over as long
+as it is recent. Most intents are judged by one look-up for a whole page. Who did what under
+other ids than the worker's has to be searched for, so only where the look-up leaves a doubt.
+"""
 
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from application.page_comparison import PageComparison
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.ports.ledger import Ledger
+from domain.charged_fees import is_charge
 from domain.fees import AccountCode, FeeRule, MappedAccount
-from domain.reconciliation.differences import Difference
+from domain.intents import IntentId
+from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.doubled_fees import doubled_fees, fee_charged_again
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.record import Selection
+from domain.reconciliation.record import Named, Period, Selection
+from domain.reconciliation.shared_transfers import sharing
+from domain.transfers import Transfer
+
+SEARCH_THREADS: Final = 4
+"""Searches wait for the ledger most of the time."""
+
+FEE_LOOKBACK: Final = timedelta(days=1)
+"""How long before the period a fee may have been charged that is charged again in it."""
+
+INTENTS_REMEMBERED_MAX: Final = 100_000
+"""Of those that were reported. Beyond that a difference may be told twice, or marked as
+mendable that the order to mend it then passes over."""
+
+DIFFERENCES_A_STEP: Final = 500
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +65,93 @@ class Reconcile:
     limits: Limits
 
     def __call__(self, selection: Selection) -> Iterator[Checked]:
-        """Yield what each page gives, then what only shows across pages (``intents`` 0).
+        """Yield a step for each page, and others (``intents`` 0) for what shows across pages.
 
         Raises, while iterating:
             OutageError, MisconfiguredError: of the database or the ledger; begin again.
         """
-        raise NotImplementedError
+        shared, charged_twice = _Remembered(), _Remembered()
+        yield from _steps(self._shared(selection, shared))
+        missing = set(selection.intent_ids) if isinstance(selection, Named) else set()
+        with ThreadPoolExecutor(SEARCH_THREADS, "reconcile") as searchers:
+            compare = PageComparison(
+                ledger=self.ledger,
+                searchers=searchers,
+                fee=self.fee,
+                accounts=self.accounts,
+                limits=self.limits,
+            )
+            for page in self.records.pages(selection):
+                found = compare(page, search_all=isinstance(selection, Named))
+                missing.difference_update([record.id for record in page])
+                yield Checked(len(page), tuple(_told(found, shared, charged_twice)))
+        yield from _steps(_missing(intent_id) for intent_id in sorted(missing))
+        if isinstance(selection, Period):
+            yield from _steps(self._doubled_fees(selection, but=charged_twice))
+
+    def _shared(self, selection: Selection, shared: "_Remembered") -> Iterator[Difference]:
+        for transfer_id, intent_ids in self.records.shared_transfers(selection):
+            for difference in sharing(transfer_id, intent_ids):
+                shared.add(difference.intent_id)
+                yield difference
+
+    def _doubled_fees(self, period: Period, *, but: "_Remembered") -> Iterator[Difference]:
+        """Find fees that were charged again in *period*; the pages search in few cases only."""
+        code, until_ns = self.fee.transfer_code, _ns_of(period.until)
+        first_ns = max(_ns_of(period.since) - _ns(FEE_LOOKBACK), 0)
+
+        def fees() -> Iterator[Transfer]:
+            for transfer in self.fee_scan.transfers_of_code(code, since_ns=first_ns):
+                if transfer.timestamp_ns >= until_ns:
+                    return
+                if is_charge(transfer, fee_code=code):
+                    yield transfer
+
+        for fee in doubled_fees(fees, since_ns=_ns_of(period.since)):
+            difference = fee_charged_again(fee)
+            if difference.intent_id not in but.intent_ids:
+                yield difference
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """The first so many intents of something."""
+
+    intent_ids: set[IntentId] = field(default_factory=set)
+
+    def add(self, intent_id: IntentId) -> None:
+        """Remember *intent_id*, if there is room."""
+        if len(self.intent_ids) < INTENTS_REMEMBERED_MAX:
+            self.intent_ids.add(intent_id)
+
+
+def _steps(differences: Iterable[Difference]) -> Iterator[Checked]:
+    rest = iter(differences)
+    while some := tuple(islice(rest, DIFFERENCES_A_STEP)):
+        yield Checked(0, some)
+
+
+def _told(
+    found: Iterable[Difference], shared: _Remembered, charged_twice: _Remembered
+) -> Iterator[Difference]:
+    """Pass *found* on; no money that two intents claim is ordered for one of them."""
+    for one in found:
+        if one.kind is DifferenceKind.FEE_TWICE:
+            charged_twice.add(one.intent_id)
+        yield replace(one, mend=None) if one.intent_id in shared.intent_ids else one
+
+
+def _missing(intent_id: IntentId) -> Difference:
+    return Difference(
+        intent_id=intent_id,
+        kind=DifferenceKind.INTENT_MISSING,
+        detail="there is no such intent in the database",
+    )
+
+
+def _ns_of(moment: datetime) -> int:
+    return _ns(moment - _EPOCH)
+
+
+def _ns(duration: timedelta) -> int:
+    return duration // timedelta(microseconds=1) * 1_000

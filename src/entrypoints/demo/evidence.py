@@ -130,7 +130,8 @@ class _Rows:
             audits = defaultdict[IntentId, int](int) | dict(
                 connection.execute(
                     "SELECT intent_id, count(*) FROM pm.intent_event"
-                    " WHERE status_to IN ('SETTLED', 'FAILED') GROUP BY intent_id"
+                    " WHERE status_to IN ('SETTLED', 'FAILED')"
+                    "   AND status_from IS DISTINCT FROM status_to GROUP BY intent_id"
                 ).fetchall()
             )
         return cls(statuses, events, lines, audits)

@@ -1,0 +1,103 @@
+"""What an in-memory database says of intents, page by page."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from adapters.memory.database import InMemoryDatabase
+from adapters.memory.rows import EventRow, IntentRow
+from domain.conclusions import HistoryLine
+from domain.intents import IntentId, IntentStatus
+from domain.reconciliation.record import EventRecord, IntentRecord, Period, Selection
+from domain.transfers import TransferId
+
+_UNFINISHED: Final = (IntentStatus.AUTHORIZED, IntentStatus.SETTLING)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class InMemoryIntentRecords:
+    """An ``IntentRecords`` on *database*."""
+
+    database: InMemoryDatabase
+    page_intents: int = 1_000
+
+    def now(self) -> datetime:
+        """See ``IntentRecords.now``."""
+        return self.database.now
+
+    def pages(self, selection: Selection) -> Iterator[Sequence[IntentRecord]]:
+        """See ``IntentRecords.pages``."""
+        rest = iter(self._selected(selection))
+        while some := list(islice(rest, self.page_intents)):
+            if page := self._page(some):
+                yield page
+
+    def shared_transfers(
+        self, selection: Selection
+    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+        """See ``IntentRecords.shared_transfers``."""
+        listed: dict[TransferId, list[IntentId]] = defaultdict(list)
+        for intent_id in self._selected(selection):
+            for id_ in self.database.intent(intent_id).intent.tb_transfer_ids:
+                if id_ is not None:
+                    listed[TransferId(id_.int)].append(intent_id)
+        for transfer_id, intent_ids in listed.items():
+            if len(intent_ids) > 1:
+                yield transfer_id, tuple(intent_ids)
+
+    def _selected(self, selection: Selection) -> list[IntentId]:
+        intents = self.database.tables.intents
+        if not isinstance(selection, Period):
+            return [id_ for id_ in dict.fromkeys(selection.intent_ids) if id_ in intents]
+        return [
+            id_
+            for id_, row in intents.items()
+            if row.updated_at < selection.until
+            and (row.status in _UNFINISHED or row.updated_at >= selection.since)
+        ]
+
+    def _page(self, intent_ids: Iterable[IntentId]) -> list[IntentRecord]:
+        with self.database.transaction() as transaction, transaction.exclusively():
+            tables = self.database.tables
+            events: dict[IntentId, list[EventRow]] = defaultdict(list)
+            for event in sorted(tables.events.values(), key=lambda row: row.age_key):
+                events[event.event.intent_id].append(event)
+            lines: dict[IntentId, list[HistoryLine]] = defaultdict(list)
+            for row in tables.history:
+                lines[row.intent_id].append(row.line)
+            rows = [tables.intents[id_] for id_ in intent_ids if id_ in tables.intents]
+            return [self._record(row, events[row.intent.id], lines[row.intent.id]) for row in rows]
+
+    def _record(
+        self, row: IntentRow, events: Sequence[EventRow], lines: Sequence[HistoryLine]
+    ) -> IntentRecord:
+        now, intent = self.database.now, row.intent
+        return IntentRecord(
+            id=intent.id,
+            status=intent.status,
+            amount_satang=intent.amount_satang,
+            currency=intent.currency,
+            tb_transfer_ids=intent.tb_transfer_ids,
+            age_ms=_ms(now - row.updated_at),
+            now_ns=_ms(now - _EPOCH) * 1_000_000,
+            events=tuple(
+                EventRecord(
+                    id=event.event.id,
+                    action=event.event.action,
+                    status=event.status,
+                    retry_count=event.event.retry_count,
+                    age_ms=_ms(now - event.created_at),
+                )
+                for event in events
+            ),
+            psp=self.database.tables.psp_of(intent.id),
+            lines=tuple(sorted(lines, key=lambda line: line.line_no)),
+        )
+
+
+def _ms(duration: timedelta) -> int:
+    return duration // timedelta(milliseconds=1)

@@ -1,0 +1,82 @@
+"""One intent beside its money: what the rules look at, and how they put what they find."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from domain.intents import Action, IntentStatus
+from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.limits import Limits
+from domain.reconciliation.money import Fate, Money
+from domain.reconciliation.record import EventRecord, IntentRecord
+from domain.transfers import TransferId
+
+UNFINISHED: Final[frozenset[str]] = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
+_IDS_SHOWN_MAX: Final = 3
+_NS_PER_MS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is known of an intent."""
+
+    record: IntentRecord
+    money: Money
+    limits: Limits
+
+    @property
+    def pending_events(self) -> Sequence[EventRecord]:
+        """The orders that the worker still has before it, oldest first."""
+        return [event for event in self.record.events if event.status == "pending"]
+
+    @property
+    def is_in_flight(self) -> bool:
+        """May somebody be at work on it right now?"""
+        grace_ms = self.limits.grace_ms
+        if any(event.age_ms < grace_ms for event in self.pending_events):
+            return True
+        since_ns = self.record.now_ns - grace_ms * _NS_PER_MS
+        return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.members)
+
+    def found(self, kind: DifferenceKind, detail: str, *, mend: Action | None = None) -> Difference:
+        """Return a difference of this intent."""
+        record = self.record
+        return Difference(
+            intent_id=record.id, kind=kind, detail=detail, status=record.status, mend=mend
+        )
+
+    def mend_by(self, action: Action) -> Action | None:
+        """Return *action* if the worker would carry it out on this intent, once ordered.
+
+        It does not where an order is on its way, and where it would ask for a person: an order
+        that an earlier one contradicts is not for us to give.
+        """
+        record = self.record
+        if any(event.status == "pending" or event.action != action for event in record.events):
+            return None
+        if record.amount_satang < 0 or Fate.MISSING in self.money.fates:
+            return None
+        if len(self.money.members) < len(record.tb_transfer_ids):
+            return None  # a NULL, or an id twice
+        return action
+
+
+def share(satang: int, case: Case) -> str:
+    """Return *satang* as a part of what was frozen."""
+    return f"{satang} of {case.money.frozen_satang} satang"
+
+
+def ids_text(ids: Sequence[TransferId]) -> str:
+    """Name the first of *ids*."""
+    shown = ", ".join(f"{id_:032x}" for id_ in ids[:_IDS_SHOWN_MAX])
+    rest = len(ids) - _IDS_SHOWN_MAX
+    return shown if rest <= 0 else f"{shown} and {rest} more"
+
+
+def duration_text(duration_ms: int) -> str:
+    """Return *duration_ms* in the unit that fits, rounded down: ``45 s``, ``20 min``, ``3 h``."""
+    seconds = duration_ms // 1_000
+    for unit_s, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * unit_s:
+            return f"{seconds // unit_s} {name}"
+    return f"{seconds} s"

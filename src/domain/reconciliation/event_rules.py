@@ -1,0 +1,76 @@
+"""Is there an order where one is wanted, none where none is, and is it in time?"""
+
+from domain.intents import Action
+from domain.reconciliation.case import Case, duration_text, share
+from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.money import RELEASED, Fate
+
+_NS_PER_MS = 1_000_000
+
+
+def no_event(case: Case) -> Difference | None:
+    """An authorized intent gets its order before long."""
+    record, money = case.record, case.money
+    if record.age_ms < case.limits.unordered_after_ms or case.pending_events:
+        return None
+    if not money.fates <= {Fate.OPEN, Fate.MISSING} or not (money.is_searched or not money.members):
+        return None
+    age = duration_text(record.age_ms)
+    if not record.events:
+        return case.found(DifferenceKind.NO_EVENT, f"{record.status} for {age} without an order")
+    last = record.events[-1]
+    return case.found(
+        DifferenceKind.NO_EVENT,
+        f"{record.status} for {age}; its last order, {last.id}, {last.action}, is {last.status}",
+    )
+
+
+def final_event_done(case: Case) -> Difference | None:
+    """A final intent has no order left that there is nothing to do for."""
+    record = case.record
+    for action, fates in _AS_ORDERED.items():
+        if record.status != action.final_status or not case.money.fates <= fates:
+            continue
+        for event in case.pending_events:
+            if event.action == action and event.age_ms >= case.limits.grace_ms:
+                return case.found(
+                    DifferenceKind.EVENT_DONE,
+                    f"event {event.id}, {action}, has been pending for"
+                    f" {duration_text(event.age_ms)}, and all of it is done",
+                )
+    return None
+
+
+def reviewed_event_done(case: Case) -> Difference | None:
+    """An order that the worker gave up is not carried out meanwhile."""
+    for action, fates in _AS_ORDERED.items():
+        if not case.money.members or not case.money.fates <= fates:
+            continue
+        for event in reversed(case.record.events):
+            if event.action == action and event.status == "failed":
+                return case.found(
+                    DifferenceKind.EVENT_DONE,
+                    f"event {event.id}, {action}, has failed, and all of the money is"
+                    " as it ordered: requeue it",
+                )
+    return None
+
+
+def expires_soon(case: Case) -> Difference | None:
+    """No money that somebody may still want is about to be released by time."""
+    left_ms = [
+        (member.expires_at_ns - case.record.now_ns) // _NS_PER_MS
+        for member in case.money.members
+        if member.fate is Fate.OPEN and member.expires_at_ns is not None
+    ]
+    soon_ms = [one for one in left_ms if one <= case.limits.expiring_within_ms]
+    if not soon_ms:
+        return None
+    open_satang = case.money.satang_of(Fate.OPEN)
+    return case.found(
+        DifferenceKind.EXPIRES_SOON,
+        f"{share(open_satang, case)} are frozen, the first of it for {duration_text(min(soon_ms))}",
+    )
+
+
+_AS_ORDERED = {Action.POST_PENDING: frozenset({Fate.POSTED}), Action.VOID_PENDING: RELEASED}

@@ -1,0 +1,49 @@
+"""Is the PSP fee charged once, as due, and only where the money is posted (DESIGN §7)?"""
+
+from domain.fees import due_fee_satang
+from domain.reconciliation.case import UNFINISHED, Case, ids_text
+from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.money import Fate
+
+
+def fee_twice(case: Case) -> Difference | None:
+    """No intent pays two fees."""
+    fees = case.money.fees
+    if len(fees) < 2:
+        return None
+    amounts = ", ".join(str(fee.amount) for fee in fees[:3])
+    return case.found(
+        DifferenceKind.FEE_TWICE,
+        f"{len(fees)} fees, of {amounts} satang: {ids_text([fee.id for fee in fees])}",
+    )
+
+
+def fee_without_post(case: Case) -> Difference | None:
+    """There is no fee while money of the intent is not posted."""
+    money = case.money
+    if len(money.fees) != 1 or money.fates <= {Fate.POSTED}:
+        return None
+    if case.record.status in UNFINISHED and case.is_in_flight:
+        return None
+    [fee] = money.fees
+    return case.found(
+        DifferenceKind.FEE_WITHOUT_POST,
+        f"{fee.amount} satang charged by {fee.id:032x}, and not all of the money is posted",
+    )
+
+
+def settled_fee(case: Case) -> Difference | None:
+    """A settled intent has paid the fee that is due."""
+    fees, due_satang = case.money.fees, due_fee_satang(case.record.psp)
+    if not fees:
+        if due_satang == 0 or not case.money.members:
+            return None
+        return case.found(
+            DifferenceKind.FEE_MISSING, f"{due_satang} satang are due, none were charged"
+        )
+    if len(fees) > 1 or not case.money.fates <= {Fate.POSTED} or fees[0].amount == due_satang:
+        return None
+    return case.found(
+        DifferenceKind.FEE_AMOUNT_DIFFERS,
+        f"{fees[0].amount} satang charged, {due_satang} are due",
+    )
