@@ -45,7 +45,7 @@ def parse_moment(text: str) -> Moment:
             " nor a time like 2026-05-29T10:15:00+07:00"
         ) from None
     if moment.tzinfo is None:
-        raise ValueError(f"{text!r} needs an offset from UTC, for example {text}+07:00")
+        raise ValueError(f"{text!r} needs an offset from UTC, like 2026-05-29T10:15:00+07:00")
     return moment
 
 

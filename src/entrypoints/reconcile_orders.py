@@ -12,9 +12,8 @@ from adapters.postgres.intent_records import APPLICATION_NAME
 from adapters.postgres.own_connection import own_connection
 from adapters.postgres.pool import ANSWER_MARGIN_S, worker_conninfo
 from application.errors import DatabaseUnavailableError, RowsRefusedError
-from application.ports.intent_records import IntentId
 from application.use_cases.order_again import OrderAgain
-from domain.intents import EventId
+from domain.intents import EventId, IntentId
 from domain.reconciliation.differences import Difference
 from entrypoints.settings import LedgerSettings
 
