@@ -49,7 +49,7 @@ _IN_PERIOD: Final = sql.SQL("""
 
 _DECLARE: Final = sql.SQL("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR {query}")
 
-_SELECT: Final = sql.SQL("SELECT i.id FROM pm.intent i WHERE {selected}")
+_SELECT: Final = sql.SQL("SELECT i.id::text FROM pm.intent i WHERE {selected}")
 
 # First which transfers, then who lists them: groups that know their intents take much more room.
 _SHARED: Final = sql.SQL("""
@@ -78,9 +78,10 @@ def _age_ms(column: str) -> sql.Composed:
     """).format(column=sql.SQL(column))
 
 
+# Ids that only tell what belongs together stay text, which costs much less than a UUID.
 _READ_INTENTS: Final = sql.SQL("""
     SELECT
-        i.id, COALESCE(i.status, ''), COALESCE(i.amount_satang, 0), COALESCE(i.currency, ''),
+        i.id::text, COALESCE(i.status, ''), COALESCE(i.amount_satang, 0), COALESCE(i.currency, ''),
         ARRAY(SELECT unnest(i.tb_transfer_ids)),
         {age_ms},
         (extract(epoch FROM now()) * 1000000)::bigint * 1000,
@@ -94,7 +95,7 @@ _READ_INTENTS: Final = sql.SQL("""
 
 # Fenced, as in claiming: by the index on the status it would walk over the whole backlog.
 _READ_EVENTS: Final = sql.SQL("""
-    SELECT e.intent_id, e.id, e.action, e.status, e.retry_count, {age_ms}
+    SELECT e.intent_id::text, e.id, e.action, e.status, e.retry_count, {age_ms}
     FROM unnest(%(ids)s::uuid[]) AS wanted (id)
     CROSS JOIN LATERAL (
         SELECT * FROM pm.outbox_event e WHERE e.intent_id = wanted.id OFFSET 0
@@ -104,7 +105,7 @@ _READ_EVENTS: Final = sql.SQL("""
 
 # Not fenced: the payment manager's table may have no index on intent_id.
 _READ_LINES: Final = """
-    SELECT h.intent_id, COALESCE(h.line_no, -1), COALESCE(h.kind, ''), h.fee_kind, h.account,
+    SELECT h.intent_id::text, COALESCE(h.line_no, -1), COALESCE(h.kind, ''), h.fee_kind, h.account,
            COALESCE(h.amount_satang, 0)
     FROM pm.tx_history h
     WHERE h.intent_id = ANY(%(ids)s::uuid[])
@@ -180,10 +181,10 @@ def _allow(connection: BoundedConnection, timeout_ms: int) -> None:
     connection.answer_timeout_s = timeout_ms / 1_000 + ANSWER_MARGIN_S
 
 
-def _read_page(connection: BoundedConnection, ids: Sequence[UUID]) -> Sequence[IntentRecord]:
+def _read_page(connection: BoundedConnection, ids: Sequence[str]) -> Sequence[IntentRecord]:
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
-    parameters = {"ids": list(ids)}
+    parameters = {"ids": f"{{{','.join(ids)}}}"}
     with connection.transaction():
         intents = connection.execute(_READ_INTENTS, parameters).fetchall()
         events = connection.execute(_READ_EVENTS, parameters).fetchall()
@@ -192,42 +193,44 @@ def _read_page(connection: BoundedConnection, ids: Sequence[UUID]) -> Sequence[I
     return [_record(row, events_of.get(row[0], ()), lines_of.get(row[0], ())) for row in intents]
 
 
-def _by_intent(rows: Rows) -> Mapping[UUID, Rows]:
-    grouped: dict[UUID, list[tuple[Any, ...]]] = defaultdict(list)
-    for intent_id, *row in rows:
-        grouped[intent_id].append(tuple(row))
+def _by_intent(rows: Rows) -> Mapping[str, Rows]:
+    grouped: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        grouped[row[0]].append(row)
     return grouped
 
 
 def _record(row: tuple[Any, ...], events: Rows, lines: Rows) -> IntentRecord:
     intent_id, status, amount_satang, currency, transfers, age_ms, now_ns, *psp = row
     return IntentRecord(
-        id=IntentId(intent_id),
+        id=IntentId(UUID(intent_id)),
         status=status,
         amount_satang=amount_satang,
         currency=currency,
         tb_transfer_ids=tuple(transfers),
         age_ms=age_ms,
         now_ns=now_ns,
-        events=tuple(
-            EventRecord(
-                id=EventId(event_id),
-                action=action,
-                status=status,
-                retry_count=retry_count,
-                age_ms=age_ms,
-            )
-            for event_id, action, status, retry_count, age_ms in events
-        ),
+        events=tuple([_event(*event) for event in events]),
         psp=psp_record(psp),
-        lines=tuple(
-            HistoryLine(
-                line_no=line_no,
-                kind=kind,
-                fee_kind=fee_kind,
-                account=account,
-                amount_satang=amount_satang,
-            )
-            for line_no, kind, fee_kind, account, amount_satang in lines
-        ),
+        lines=tuple([_line(*line) for line in lines]),
+    )
+
+
+def _event(
+    _: str, event_id: int, action: str, status: str, retry_count: int, age_ms: int
+) -> EventRecord:
+    return EventRecord(
+        id=EventId(event_id), action=action, status=status, retry_count=retry_count, age_ms=age_ms
+    )
+
+
+def _line(
+    _: str, line_no: int, kind: str, fee_kind: str | None, account: str | None, amount_satang: int
+) -> HistoryLine:
+    return HistoryLine(
+        line_no=line_no,
+        kind=kind,
+        fee_kind=fee_kind,
+        account=account,
+        amount_satang=amount_satang,
     )
