@@ -96,10 +96,32 @@ class Wallet:
         tagged: bool = True,
         **columns: Any,
     ) -> Case:
-        """Freeze *frozen* and order *action* on it; *columns* override the intent's.
+        """Freeze money and order *action* on it, see ``freeze``."""
+        intent, accounts = self.freeze(
+            frozen=frozen, missing=missing, timeout_s=timeout_s, tagged=tagged, **columns
+        )
+        return self.store(
+            intent,
+            action,
+            psp=a_psp_record(fee_satang=fee_satang) if psp is None else psp,
+            payload_json=payload_json,
+            accounts=accounts,
+        )
+
+    def freeze(
+        self,
+        *,
+        frozen: Sequence[int] = (100,),
+        missing: Sequence[TransferId] = (),
+        timeout_s: int = 0,
+        tagged: bool = True,
+        **columns: Any,
+    ) -> tuple[Intent, tuple[AccountId, AccountId]]:
+        """Freeze *frozen* for an intent, which is returned with the payer and the payee.
 
         *missing* ids follow those of the frozen money, and are not in the ledger. *tagged*
-        pending transfers carry the intent's id in ``user_data_128``.
+        pending transfers carry the intent's id in ``user_data_128``. *columns* override the
+        intent's.
         """
         intent_id = IntentId(uuid4())
         payer = self.bank.open_account(ledger=LEDGER)
@@ -127,13 +149,7 @@ class Wallet:
             metadata_json=None,
             tb_transfer_ids=tuple(UUID(int=pending_id) for pending_id in pending_ids),
         )
-        return self.store(
-            replace(intent, **columns),
-            action,
-            psp=a_psp_record(fee_satang=fee_satang) if psp is None else psp,
-            payload_json=payload_json,
-            accounts=(payer, payee),
-        )
+        return replace(intent, **columns), (payer, payee)
 
     def store(
         self,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from adapters.memory.rows import Changes, EventRow, IntentRow, RetryRow, Tables
+from adapters.memory.rows import Changes, EventRow, HistoryRow, IntentRow, RetryRow, Tables
 from application.errors import DatabaseUnavailableError, OutboxError
 from domain.conclusions import AuditEvent, HistoryLine, PushJob
 from domain.fees import AccountCode, MappedAccount
@@ -122,6 +122,29 @@ class InMemoryDatabase:
             row = self.tables.events[event_id]
             event = replace(row.event, retry_count=retry_count)
             self.tables.events[event_id] = replace(row, event=event)
+
+    def set_intent_age(self, intent_id: IntentId, age: timedelta) -> None:
+        """Let an intent's last change have been so long ago."""
+        with self._changed:
+            row = self.tables.intents[intent_id]
+            self.tables.intents[intent_id] = replace(row, updated_at=self.now - age)
+
+    def set_event_age(self, event_id: EventId, age: timedelta) -> None:
+        """Let an event have been created so long ago."""
+        with self._changed:
+            row = self.tables.events[event_id]
+            self.tables.events[event_id] = replace(row, created_at=self.now - age)
+
+    def add_line(self, intent_id: IntentId, line: HistoryLine) -> None:
+        """Store a line of an intent's history."""
+        with self._changed:
+            row = HistoryRow(intent_id=intent_id, currency="THB", line=line)
+            self.tables.history.append(row)
+
+    def remove_intent(self, intent_id: IntentId) -> None:
+        """Delete an intent's row."""
+        with self._changed:
+            del self.tables.intents[intent_id]
 
     def advance(self, duration: timedelta) -> None:
         """Let time pass."""

@@ -17,7 +17,7 @@ def sharing(transfer_id: TransferId, intent_ids: Sequence[IntentId]) -> Iterator
     """
     times = Counter(intent_ids)
     for intent_id, listed in times.items():
-        texts = [f"lists it {listed} times"] if listed > 1 else []
+        texts = [f"listed {listed} times"] if listed > 1 else []
         if len(times) > 1:
             texts.append(f"{_others(intent_id, times)} too")
         yield Difference(

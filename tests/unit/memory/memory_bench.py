@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.event_store import InMemoryEventStore
+from adapters.memory.intent_records import InMemoryIntentRecords
 from adapters.memory.notification_queue import InMemoryNotificationQueue
 from adapters.memory.outbox_repository import InMemoryOutboxRepository
 from application.ports.event_store import EventStore
@@ -83,6 +84,22 @@ class InMemoryBench:
 
     def set_retry_count(self, event_id: EventId, retry_count: int) -> None:
         self.database.set_retry_count(event_id, retry_count)
+
+    def records(self, *, page_intents: int = 1_000) -> InMemoryIntentRecords:
+        return InMemoryIntentRecords(self.database, page_intents)
+
+    def set_age(self, intent_id: IntentId, age_ms: int) -> None:
+        self.database.set_intent_age(intent_id, timedelta(milliseconds=age_ms))
+
+    def set_event_age(self, event_id: EventId, age_ms: int) -> None:
+        self.database.set_event_age(event_id, timedelta(milliseconds=age_ms))
+
+    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+        for line in lines:
+            self.database.add_line(intent_id, line)
+
+    def remove_intent(self, intent_id: IntentId) -> None:
+        self.database.remove_intent(intent_id)
 
     @contextmanager
     def hold_intent(self, *intent_ids: IntentId) -> Iterator[None]:

@@ -1,0 +1,440 @@
+"""Reconciling, from the rows and the ledger to what is told: each fault, and only that one.
+
+The same tests run on the fakes and on real servers. The ledger's clock must be the database's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
+from uuid import uuid4
+
+import pytest
+
+from application.ports.fee_scan import FeeScan
+from application.ports.intent_records import IntentRecords
+from application.use_cases.order_again import OrderAgain
+from application.use_cases.reconcile import Reconcile
+from domain.conclusions import HistoryLine, LineKind
+from domain.fees import MappedAccount
+from domain.intents import EventId, Intent, IntentId
+from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.limits import Limits
+from domain.reconciliation.record import Named, Period, Selection
+from domain.transfers import AMOUNT_MAX, TransferId
+from tests.contracts.database_bench import DatabaseBench
+from tests.contracts.ledger import LEDGER, new_id
+from tests.contracts.wallet import (
+    FEE_RULE,
+    NOSTRO_CODE,
+    POST,
+    REVENUE_CODE,
+    VOID,
+    Case,
+    Wallet,
+    a_psp_record,
+    post_by_other,
+    void_by_other,
+)
+
+Kind = DifferenceKind
+HOUR_MS: Final = 3_600_000
+READING: Final = {"lookup", "find_resolutions"}
+SPLITS: Final = '{"feeSplits":[{"account":"revenue.THB","amountSatang":15,"kind":"PLATFORM_FEE"}]}'
+
+
+class ReconciledDatabase(DatabaseBench, Protocol):
+    """A database whose intents can be read for reconciling."""
+
+    def records(self, *, page_intents: int = 1_000) -> IntentRecords:
+        """Return the reader under test."""
+        ...
+
+    def set_age(self, intent_id: IntentId, age_ms: int) -> None:
+        """Let the intent's last change have been so long ago."""
+        ...
+
+    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+        """Store lines of history."""
+        ...
+
+
+@dataclass(slots=True)
+class Desk:
+    """Where a wallet is reconciled; what happened before it was set up is not looked at."""
+
+    wallet: Wallet
+    database: ReconciledDatabase
+    fee_scan: FeeScan
+    limits: Limits = field(default_factory=lambda: Limits(grace_ms=0))
+    page_intents: int = 2
+    began: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.database.records().now()
+
+    def add(
+        self,
+        status: str,
+        *,
+        frozen: tuple[int, ...] = (100,),
+        has_history: bool = False,
+        **columns: Any,
+    ) -> Intent:
+        """Store an intent with frozen money and without an order."""
+        intent, _ = self.wallet.freeze(frozen=frozen, status=status, **columns)
+        self.database.add_intent(intent)
+        self.database.add_psp(intent.id, a_psp_record())
+        if has_history:
+            self.database.add_lines(intent.id, a_line(0, intent.amount_satang))
+        return intent
+
+    def add_settled(self, **columns: Any) -> Case:
+        """Store an intent that the worker itself settles."""
+        case = self.wallet.add_case(POST, **columns)
+        self.wallet.settle_until_idle()
+        return case
+
+    def reconcile(self, selection: Selection | None = None) -> list[Difference]:
+        """Return all differences, having checked that nothing but reading was done."""
+        self.database.pass_time(1)
+        records = self.database.records(page_intents=self.page_intents)
+        calls_before = len(self.wallet.ledger.calls)
+        reconcile = Reconcile(
+            records=records,
+            ledger=self.wallet.ledger,
+            fee_scan=self.fee_scan,
+            fee=FEE_RULE,
+            accounts={
+                REVENUE_CODE: MappedAccount(account_id=self.wallet.revenue, ledger=LEDGER),
+                NOSTRO_CODE: MappedAccount(account_id=self.wallet.nostro, ledger=LEDGER),
+            },
+            limits=self.limits,
+        )
+        until = records.now() + timedelta(hours=1)
+        period = Period(since=self.began, until=until)
+        found = [one for step in reconcile(selection or period) for one in step.differences]
+        assert {call.method for call in self.wallet.ledger.calls[calls_before:]} <= READING
+        return found
+
+    def told(self, selection: Selection | None = None) -> list[tuple[IntentId, Kind]]:
+        """Return what is told of whom."""
+        return [(one.intent_id, one.kind) for one in self.reconcile(selection)]
+
+    def order_again(self, difference: Difference) -> EventId | None:
+        """Order what would mend *difference*, in a transaction of its own."""
+        with self.database.producer() as store:
+            return OrderAgain(store=store)(difference)
+
+
+def a_line(line_no: int, amount_satang: int) -> HistoryLine:
+    """Return a line of what was posted."""
+    return HistoryLine(
+        line_no=line_no, kind=LineKind.PRINCIPAL, account=None, amount_satang=amount_satang
+    )
+
+
+def pending_ids(intent: Intent) -> list[TransferId]:
+    """Return the ids of an intent's pending transfers."""
+    return [TransferId(id_.int) for id_ in intent.tb_transfer_ids if id_ is not None]
+
+
+# Each puts one fault in, and returns whom it should be told of.
+
+
+def settled_while_frozen(desk: Desk) -> IntentId:
+    return desk.add("SETTLED", frozen=(100, 20), has_history=True).id
+
+
+def settled_after_a_void(desk: Desk) -> IntentId:
+    intent = desk.add("SETTLED", has_history=True)
+    desk.wallet.create(void_by_other(pending_ids(intent)[0]))
+    return intent.id
+
+
+def failed_while_frozen(desk: Desk) -> IntentId:
+    return desk.add("FAILED", frozen=(100, 20)).id
+
+
+def failed_after_a_post(desk: Desk) -> IntentId:
+    intent = desk.add("FAILED")
+    desk.wallet.create(post_by_other(pending_ids(intent)[0], AMOUNT_MAX))
+    return intent.id
+
+
+def posted_without_an_order(desk: Desk) -> IntentId:
+    intent = desk.add("AUTHORIZED", frozen=(100, 20))
+    desk.wallet.create(*(post_by_other(id_, AMOUNT_MAX) for id_ in pending_ids(intent)))
+    return intent.id
+
+
+def voided_without_an_order(desk: Desk) -> IntentId:
+    intent = desk.add("SETTLING", tagged=False)
+    desk.wallet.create(void_by_other(pending_ids(intent)[0]))
+    return intent.id
+
+
+def expired_without_an_order(desk: Desk) -> IntentId:
+    intent = desk.add("AUTHORIZED", timeout_s=1)
+    desk.wallet.bank.wait_expired(pending_ids(intent)[0])
+    return intent.id
+
+
+def posted_in_part(desk: Desk) -> IntentId:
+    intent = desk.add("AUTHORIZED", frozen=(100, 20))
+    desk.wallet.create(post_by_other(pending_ids(intent)[0], 40))
+    return intent.id
+
+
+def listing_what_was_never_frozen(desk: Desk) -> IntentId:
+    return desk.wallet.add_case(POST, missing=[new_id()]).intent_id
+
+
+def settling_another_amount(desk: Desk) -> IntentId:
+    return desk.add_settled(frozen=(100, 20), amount_satang=90).intent_id
+
+
+def settling_what_another_posted(desk: Desk) -> IntentId:
+    case = desk.wallet.add_case(POST, fee_satang=7)
+    desk.wallet.create(post_by_other(case.pending_ids[0], AMOUNT_MAX))
+    desk.wallet.settle_until_idle()
+    return case.intent_id
+
+
+def charging_a_fee_again(desk: Desk) -> IntentId:
+    case = desk.add_settled(fee_satang=7)
+    desk.wallet.create(desk.wallet.a_fee(7, user_data_128=case.intent_id.int))
+    return case.intent_id
+
+
+def changing_the_fee_afterwards(desk: Desk) -> IntentId:
+    case = desk.add_settled(fee_satang=7)
+    desk.wallet.change_fee(case, 9)
+    return case.intent_id
+
+
+def charging_a_fee_for_a_void(desk: Desk) -> IntentId:
+    case = desk.wallet.add_case(VOID, fee_satang=7)
+    desk.wallet.settle_until_idle()
+    desk.wallet.create(desk.wallet.a_fee(7, user_data_128=case.intent_id.int))
+    return case.intent_id
+
+
+def writing_history_twice(desk: Desk) -> IntentId:
+    case = desk.add_settled()
+    desk.database.add_lines(case.intent_id, a_line(0, 100))
+    return case.intent_id
+
+
+def letting_money_wait_too_long(desk: Desk) -> IntentId:
+    return desk.wallet.add_case(POST, timeout_s=1_800).intent_id
+
+
+def ordering_what_is_done(desk: Desk) -> IntentId:
+    case = desk.add_settled()
+    desk.database.add_event(case.intent_id, POST)
+    return case.intent_id
+
+
+def dying_before_the_commit(desk: Desk) -> IntentId:
+    case = desk.wallet.add_case(POST)
+    desk.wallet.settle_and_die_after(ledger_calls=1)
+    return case.intent_id
+
+
+def forgetting_the_order(desk: Desk) -> IntentId:
+    intent = desk.add("AUTHORIZED")
+    desk.database.set_age(intent.id, HOUR_MS)
+    return intent.id
+
+
+Fault = Callable[[Desk], IntentId]
+MENDABLE: Final[list[tuple[Fault, Kind]]] = [
+    (settled_while_frozen, Kind.SETTLED_NOT_POSTED),
+    (failed_while_frozen, Kind.FAILED_NOT_RELEASED),
+    (posted_without_an_order, Kind.POSTED_NOT_SETTLED),
+    (voided_without_an_order, Kind.RELEASED_NOT_FAILED),
+]
+OTHERS: Final[list[tuple[Fault, Kind]]] = [
+    (settled_after_a_void, Kind.SETTLED_BUT_RELEASED),
+    (failed_after_a_post, Kind.FAILED_BUT_POSTED),
+    (expired_without_an_order, Kind.RELEASED_NOT_FAILED),
+    (posted_in_part, Kind.RESOLVED_IN_PART),
+    (listing_what_was_never_frozen, Kind.TRANSFER_MISSING),
+    (settling_another_amount, Kind.AMOUNT_DIFFERS),
+    (settling_what_another_posted, Kind.FEE_MISSING),
+    (charging_a_fee_again, Kind.FEE_TWICE),
+    (changing_the_fee_afterwards, Kind.FEE_AMOUNT_DIFFERS),
+    (charging_a_fee_for_a_void, Kind.FEE_WITHOUT_POST),
+    (writing_history_twice, Kind.HISTORY_DIFFERS),
+    (letting_money_wait_too_long, Kind.EXPIRES_SOON),
+    (ordering_what_is_done, Kind.EVENT_DONE),
+    (dying_before_the_commit, Kind.EVENT_DONE),
+    (forgetting_the_order, Kind.NO_EVENT),
+]
+
+
+class ReconcilingContract:
+    """Inherit; provide the fixture ``desk`` beside the class."""
+
+    # Nothing to tell.
+
+    def test_an_empty_database_has_no_difference(self, desk: Desk) -> None:
+        assert desk.told() == []
+
+    def test_what_the_worker_settled_itself_agrees(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        cases = [
+            wallet.add_case(POST, frozen=(100, 20, 3), fee_satang=7, payload_json=SPLITS),
+            wallet.add_case(POST, tagged=False),
+            wallet.add_case(VOID, frozen=(100, 20), fee_satang=7),
+            wallet.add_case(VOID, timeout_s=1),
+        ]
+        wallet.bank.wait_expired(cases[-1].pending_ids[0])
+        wallet.settle_and_die_after(ledger_calls=1)
+        wallet.settle_until_idle()
+
+        assert [wallet.intent_status(case) for case in cases] == ["SETTLED"] * 2 + ["FAILED"] * 2
+        assert desk.told() == []
+        assert desk.told(Named(tuple(case.intent_id for case in cases))) == []
+
+    def test_what_another_settled_in_full_agrees(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        posted = wallet.add_case(POST, fee_satang=7, tagged=False)
+        voided = wallet.add_case(VOID)
+        # As the original worker does it: the fee in the request of its chain.
+        wallet.create(post_by_other(posted.pending_ids[0], AMOUNT_MAX), wallet.a_fee(7))
+        wallet.create(void_by_other(voided.pending_ids[0]))
+        wallet.settle_until_idle()
+
+        assert wallet.lines(posted) == [(0, "PRINCIPAL", 100), (1, "PSP_FEE", 7)]
+        assert desk.told() == []
+
+    def test_orders_that_wait_for_the_worker_are_no_difference(self, desk: Desk) -> None:
+        for action in (POST, VOID):
+            desk.wallet.add_case(action, frozen=(100, 20), fee_satang=7)
+
+        assert desk.told() == []
+
+    # One fault at a time.
+
+    @pytest.mark.parametrize(("fault", "kind"), [*MENDABLE, *OTHERS])
+    def test_a_fault_is_told_as_what_it_is_and_of_its_intent_only(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        desk.add_settled(fee_satang=7)
+        at_fault = fault(desk)
+        healthy = desk.wallet.add_case(VOID)
+
+        assert desk.told() == [(at_fault, kind)]
+        # Whoever is named is searched for, so a fee that was charged again shows as well.
+        assert desk.told(Named((at_fault, healthy.intent_id))) == [(at_fault, kind)]
+
+    @pytest.mark.parametrize(("fault", "kind"), MENDABLE)
+    def test_what_the_worker_can_mend_is_mended_by_an_order(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        intent_id = fault(desk)
+        [found] = desk.reconcile()
+
+        event_id = desk.order_again(found)
+        told_meanwhile = desk.told()
+        desk.wallet.settle_until_idle()
+
+        assert event_id is not None
+        assert desk.database.event(event_id).status == "processed"
+        assert (intent_id, kind) not in told_meanwhile or kind in (
+            Kind.SETTLED_NOT_POSTED,
+            Kind.FAILED_NOT_RELEASED,
+        )
+        assert desk.told() == []
+
+    @pytest.mark.parametrize(("fault", "kind"), OTHERS)
+    def test_what_the_worker_cannot_mend_is_not_ordered(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        fault(desk)
+
+        [found] = desk.reconcile()
+
+        assert found.mend is None
+        assert desk.order_again(found) is None
+
+    @pytest.mark.parametrize(("fault", "kind"), MENDABLE)
+    def test_an_order_is_given_once_and_leaves_a_trail(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        intent_id = fault(desk)
+        [found] = desk.reconcile()
+
+        event_id = desk.order_again(found)
+
+        assert desk.order_again(found) is None
+        assert [one.mend for one in desk.reconcile()] in ([], [None])
+        [audit] = desk.database.audit(intent_id)
+        assert audit.status_from == audit.status_to == found.status
+        assert audit.reason == "reconcile"
+        assert f'"eventId":{event_id},' in audit.payload_json.replace(": ", ":").replace(", ", ",")
+
+    def test_what_may_be_in_flight_is_given_time(self, desk: Desk) -> None:
+        desk.limits = Limits(grace_ms=HOUR_MS)
+        dying_before_the_commit(desk)
+        posted_without_an_order(desk)
+
+        assert desk.told() == []
+
+    # Across intents.
+
+    def test_frozen_money_that_two_intents_list_is_told_of_both(self, desk: Desk) -> None:
+        first = desk.add("FAILED")
+        second, other = (replace(desk.wallet.freeze()[0], status="FAILED") for _ in range(2))
+        second = replace(second, tb_transfer_ids=first.tb_transfer_ids)
+        for intent in (second, other):
+            desk.database.add_intent(intent)
+
+        found = desk.reconcile()
+
+        shared = {one.intent_id for one in found if one.kind is Kind.TRANSFER_SHARED}
+        frozen = {one.intent_id: one.mend for one in found if one.kind is Kind.FAILED_NOT_RELEASED}
+        assert shared == {first.id, second.id}
+        assert frozen == {first.id: None, second.id: None, other.id: VOID}
+
+    def test_no_order_is_given_for_money_that_an_intent_elsewhere_lists(self, desk: Desk) -> None:
+        first = desk.add("FAILED")
+        [found] = desk.reconcile()
+        other, _ = desk.wallet.freeze()
+        desk.database.add_intent(replace(other, tb_transfer_ids=first.tb_transfer_ids))
+
+        assert desk.order_again(found) is None
+
+    def test_a_transfer_that_is_listed_twice_is_told(self, desk: Desk) -> None:
+        intent, _ = desk.wallet.freeze()
+        desk.database.add_intent(replace(intent, tb_transfer_ids=intent.tb_transfer_ids * 2))
+
+        assert desk.told() == [(intent.id, Kind.TRANSFER_SHARED)]
+
+    def test_a_fee_that_was_charged_again_is_told_once_where_the_page_saw_it(
+        self, desk: Desk
+    ) -> None:
+        case = desk.wallet.add_case(POST, fee_satang=7)
+        desk.wallet.create(post_by_other(case.pending_ids[0], AMOUNT_MAX))
+        for _ in range(2):
+            desk.wallet.create(desk.wallet.a_fee(7, user_data_128=case.intent_id.int))
+        desk.wallet.settle_until_idle()
+
+        assert desk.told() == [(case.intent_id, Kind.FEE_TWICE)]
+
+    def test_intents_that_are_not_there_are_told(self, desk: Desk) -> None:
+        case = desk.add_settled()
+        missing = [IntentId(uuid4()) for _ in range(2)]
+
+        told = desk.told(Named((missing[0], case.intent_id, missing[1], missing[0])))
+
+        assert told == [(intent_id, Kind.INTENT_MISSING) for intent_id in sorted(missing)]
+
+    def test_many_faults_on_many_pages_are_all_told(self, desk: Desk) -> None:
+        faults = [fault(desk) for fault, _ in MENDABLE for _ in range(3)]
+        for _ in range(3):
+            desk.add_settled(fee_satang=7)
+
+        assert sorted(intent_id for intent_id, _ in desk.told()) == sorted(faults)
