@@ -11,7 +11,6 @@ from psycopg.conninfo import make_conninfo
 from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.remote_ledger import LedgerServer
-from adapters.postgres.pool import build_pool
 from entrypoints.sandbox.resources import free_port
 from tests.contracts.wallet import FEE_CODE, POST, VOID, Case, Wallet, void_by_other
 from tests.helpers.worker_process import (
@@ -31,12 +30,6 @@ NOW = ("--grace", "0s")
 """Nothing counts as in flight: the tests have just done it all."""
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def bench(database_url: str) -> Iterator[PostgresBench]:
-    with build_pool(database_url, size_max=2) as pool:
-        yield PostgresBench(database_url, pool)
 
 
 @pytest.fixture
