@@ -13,6 +13,7 @@ from entrypoints.reconcile_orders import ORDERS_MAX, Mendable, Ordered, Outcome
 from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport, summary
 
 Kind = DifferenceKind
+MEND = Action.POST_PENDING
 
 
 def a_difference(
@@ -55,7 +56,7 @@ def as_json(output: io.StringIO) -> Report:
 
 def test_columns_stay_where_they_are(text: Report, output: io.StringIO) -> None:
     text.add(Checked(1, (a_difference(1, Kind.NO_EVENT, status="MANUAL_REVIEW"),)))
-    text.add(Checked(0, (a_difference(2, mend=Action.POST_PENDING), a_difference(3, status=""))))
+    text.add(Checked(0, (a_difference(2, mend=MEND), a_difference(3, status=""))))
 
     header, *lines = output.getvalue().splitlines()
     assert [line.index("100 satang") for line in lines] == [header.index("detail")] * 3
@@ -94,8 +95,8 @@ def test_whatever_the_detail_says_a_difference_is_one_line(
         ),
         (
             [
-                Checked(2, (a_difference(), a_difference(kind=Kind.FEE_MISSING))),
-                Checked(0, (a_difference(kind=Kind.FEE_TWICE), a_difference(mend=Action("post_pending")))),
+                Checked(2, (a_difference(), a_difference(2, Kind.FEE_MISSING))),
+                Checked(0, (a_difference(3, Kind.FEE_TWICE), a_difference(4, mend=MEND))),
             ],
             "2 intents checked, 4 differences: 2 settled_not_posted, 1 fee_missing, 1 fee_twice;"
             " 1 of them the worker can mend (--fix).",
@@ -107,7 +108,7 @@ def test_the_last_line_sums_up(steps: list[Checked], sentence: str) -> None:
 
 
 def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: io.StringIO) -> None:
-    one = a_difference(mend=Action.POST_PENDING)
+    one = a_difference(mend=MEND)
 
     text.add_orders(
         [
@@ -158,7 +159,7 @@ def test_json_with_orders_is_one_document_too(
 def test_one_order_an_intent_is_remembered_and_only_what_can_be_mended() -> None:
     mendable = Mendable()
 
-    mendable.add([a_difference(1), a_difference(2, mend=Action.POST_PENDING)])
+    mendable.add([a_difference(1), a_difference(2, mend=MEND)])
     mendable.add([a_difference(2, Kind.NO_EVENT, mend=Action.VOID_PENDING)])
 
     assert [(one.intent_id.int, one.mend) for one in mendable.differences.values()] == [
@@ -170,9 +171,9 @@ def test_one_order_an_intent_is_remembered_and_only_what_can_be_mended() -> None
 def test_no_more_orders_are_remembered_than_a_run_may_give() -> None:
     mendable = Mendable()
 
-    mendable.add(a_difference(number, mend=Action.POST_PENDING) for number in range(ORDERS_MAX))
+    mendable.add(a_difference(number, mend=MEND) for number in range(ORDERS_MAX))
     assert not mendable.has_more
-    mendable.add([a_difference(ORDERS_MAX, mend=Action.POST_PENDING)])
+    mendable.add([a_difference(ORDERS_MAX, mend=MEND)])
 
     assert len(mendable.differences) == ORDERS_MAX
     assert mendable.has_more
