@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.remote_ledger import LedgerServer
+from adapters.postgres.probe_schema import RIGHTS
 from entrypoints.sandbox.resources import free_port
 from tests.contracts.wallet import FEE_CODE, POST, VOID, Case, Wallet, void_by_other
 from tests.helpers.worker_process import (
@@ -304,7 +305,7 @@ def test_fix_says_what_it_would_do_and_does_nothing_without_a_yes(
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     assert f"{case.intent_id}  post_pending  since settled_not_posted" in lines
-    assert lines[-1] == "Order 1? [y/N] "
+    assert lines[-1] == "Insert 1? [y/N] "
     assert events(bench) == []
 
 
@@ -419,6 +420,28 @@ def test_one_order_that_is_refused_stops_no_other(
     outcomes = {tuple(line.split()[:2]) for line in done.stdout.splitlines()[-3:-1]}
     assert outcomes == {("refused", str(bad.intent_id)), ("ordered", str(good.intent_id))}
     assert [intent_id for intent_id, _, _ in events(bench)] == [good.intent_id]
+
+
+def test_fix_needs_what_the_worker_may_and_to_insert_events(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    unposted(wallet, bench)
+    bench.execute("DROP ROLE IF EXISTS pm_mender")
+    bench.execute("CREATE ROLE pm_mender LOGIN")
+    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_mender")
+    for table, rights in RIGHTS.items():
+        bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_mender")
+    # What docs/running.md names beside those.
+    bench.execute("GRANT SELECT ON pm.tx_history TO pm_mender")
+    bench.execute("GRANT INSERT ON pm.outbox_event TO pm_mender")
+    bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_mender")
+
+    done = reconcile(
+        *NOW, "--fix", "--yes", DATABASE_URL=make_conninfo(bench.url, user="pm_mender")
+    )
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert len(events(bench)) == 1
 
 
 def test_where_nothing_can_be_mended_nobody_is_asked(
