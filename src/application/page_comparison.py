@@ -66,7 +66,7 @@ class PageComparison:
     def _search_for(self, one: _Examined, found: Found) -> ResolutionSearch:
         psp = one.record.psp
         name = (psp.psp or "") if psp is not None else ""
-        _, code = self.fee.codes(psp=name, currency=one.record.currency)
+        _, code = self.fee.codes(psp=name, currency=one.record.currency or "")
         account = self.accounts.get(code)
         return search_for(
             one.record,

@@ -4,7 +4,7 @@ The same tests run on the fakes and on real servers. The ledger's clock must be 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
@@ -15,7 +15,7 @@ import pytest
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.use_cases.order_again import OrderAgain
-from application.use_cases.reconcile import Reconcile
+from application.use_cases.reconcile import Checked, Reconcile
 from domain.conclusions import HistoryLine, LineKind
 from domain.fees import MappedAccount
 from domain.intents import EventId, Intent, IntentId
@@ -96,11 +96,9 @@ class Desk:
         self.wallet.settle_until_idle()
         return case
 
-    def reconcile(self, selection: Selection | None = None) -> list[Difference]:
-        """Return all differences, having checked that nothing but reading was done."""
-        self.database.pass_time(1)
+    def steps(self, selection: Selection | None = None) -> Generator[Checked, None, None]:
+        """Reconcile *selection*, or else the period from the desk's beginning on."""
         records = self.database.records(page_intents=self.page_intents)
-        calls_before = len(self.wallet.ledger.calls)
         reconcile = Reconcile(
             records=records,
             ledger=self.wallet.ledger,
@@ -113,8 +111,14 @@ class Desk:
             limits=self.limits,
         )
         until = records.now() + timedelta(hours=1)
-        period = Period(since=self.began, until=until)
-        found = [one for step in reconcile(selection or period) for one in step.differences]
+        yield from reconcile(selection or Period(since=self.began, until=until))
+
+    def reconcile(self, selection: Selection | None = None) -> list[Difference]:
+        """Return all differences, having checked that nothing but reading was done."""
+        # A ledger that stands still stamps what follows a moment ahead of its clock.
+        self.database.pass_time(1)
+        calls_before = len(self.wallet.ledger.calls)
+        found = [one for step in self.steps(selection) for one in step.differences]
         assert {call.method for call in self.wallet.ledger.calls[calls_before:]} <= READING
         return found
 

@@ -9,7 +9,7 @@ from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.transfers import Transfer
 
 SEEN_MAX: Final = 1_000_000
-"""Intent ids held at a time; with what Python needs for each, about 150 MB."""
+"""Intent ids held at a time, in about 100 MB."""
 
 
 def doubled_fees(

@@ -13,7 +13,7 @@ def no_event(case: Case) -> Difference | None:
     record, money = case.record, case.money
     if record.age_ms < case.limits.unordered_after_ms or case.pending_events:
         return None
-    if not money.fates <= {Fate.OPEN, Fate.MISSING} or not (money.is_searched or not money.members):
+    if not money.fates <= {Fate.OPEN, Fate.MISSING}:
         return None
     age = duration_text(record.age_ms)
     if not record.events:

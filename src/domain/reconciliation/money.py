@@ -2,7 +2,7 @@
 
 A pending transfer's record never tells: its resolver does, or the time, where there is none.
 Resolvers under the worker's own ids are looked up. Those that others sent have to be searched
-for, which costs much more; ``Money.is_searched`` says whether that was done.
+for, which costs much more, so a money may be known in part: what looks open may be resolved.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,6 @@ class Money:
 
     members: tuple[Member, ...]
     fees: tuple[Transfer, ...]
-    is_searched: bool
 
     @property
     def fates(self) -> frozenset[Fate]:
@@ -77,7 +76,7 @@ class Money:
 
 def money_known(record: IntentRecord, sought: Sought, found: Found) -> Money:
     """Return what *found*, the answer to a look-up of *sought*, tells."""
-    return _money(record, sought, found, _ours(sought, found), fees=(), is_searched=False)
+    return _money(record, sought, found, _ours(sought, found), fees=())
 
 
 def search_for(
@@ -117,7 +116,7 @@ def money_searched(
         posts=[one for one in others.values() if _posts(one)],
     )
     resolvers = _ours(sought, found) | others
-    return _money(record, sought, found, resolvers, fees=tuple(fees), is_searched=True)
+    return _money(record, sought, found, resolvers, fees=tuple(fees))
 
 
 def is_pending(transfer: Transfer) -> bool:
@@ -132,7 +131,6 @@ def _money(
     resolvers: Found,
     *,
     fees: tuple[Transfer, ...],
-    is_searched: bool,
 ) -> Money:
     charged = {fee.id: fee for fee in (*_our_fee(record.id, sought, found), *fees)}
     return Money(
@@ -140,7 +138,6 @@ def _money(
             [_member(id_, found.get(id_), resolvers.get(id_), record) for id_ in sought.pending_ids]
         ),
         fees=tuple(sorted(charged.values(), key=lambda fee: fee.timestamp_ns)),
-        is_searched=is_searched,
     )
 
 

@@ -165,10 +165,12 @@ def test_a_fee_of_money_that_is_not_posted_is_told(
 def test_a_fee_of_a_settled_intent_whose_money_is_not_posted_is_told() -> None:
     half = [*frozen(), resolved(0, POST)]
 
-    assert kinds(SETTLED_WITH_FEE, [*half, fee()]) == [
-        Kind.SETTLED_NOT_POSTED,
-        Kind.FEE_WITHOUT_POST,
-    ]
+    for amount in (7, 9):
+        record = replace(SETTLED_WITH_FEE, lines=(*HISTORY, a_line(2, "PSP_FEE", amount)))
+        assert kinds(record, [*half, fee(amount)]) == [
+            Kind.SETTLED_NOT_POSTED,
+            Kind.FEE_WITHOUT_POST,
+        ]
 
 
 def test_a_fee_while_the_worker_may_be_at_it_is_given_time() -> None:

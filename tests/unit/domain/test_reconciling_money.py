@@ -111,7 +111,13 @@ def test_money_of_a_failed_intent_that_is_still_frozen_can_be_voided(
 
 
 @pytest.mark.parametrize(
-    "ledger", [all_resolved(POST, by_worker=False), HALF_POSTED, POSTED_IN_PART]
+    "ledger",
+    [
+        all_resolved(POST, by_worker=False),
+        HALF_POSTED,
+        POSTED_IN_PART,
+        [*frozen(), resolved(0, POST, amount=1, by_worker=False), resolved(1, VOID)],
+    ],
 )
 def test_money_of_a_failed_intent_that_was_posted_needs_a_person(ledger: list[Transfer]) -> None:
     assert mends(FAILED, ledger) == {Kind.FAILED_BUT_POSTED: None}
@@ -204,8 +210,11 @@ def test_an_intent_in_review_may_have_its_money_anywhere(ledger: list[Transfer])
 
 
 def test_money_that_moved_just_now_is_given_time() -> None:
-    assert kinds(AUTHORIZED, POSTED_NOW) == []
-    assert kinds(AUTHORIZED, POSTED_NOW, Limits(grace_ms=58_999)) == [Kind.POSTED_NOT_SETTLED]
+    ledger = all_resolved(POST, at_ns=NOW_NS - 59_000 * NS_PER_MS - 1)
+
+    assert kinds(AUTHORIZED, ledger) == []
+    assert kinds(AUTHORIZED, ledger, Limits(grace_ms=59_001)) == []
+    assert kinds(AUTHORIZED, ledger, Limits(grace_ms=59_000)) == [Kind.POSTED_NOT_SETTLED]
 
 
 def test_money_that_expired_just_now_is_given_time() -> None:
@@ -382,7 +391,10 @@ def test_a_transfer_under_our_id_that_resolves_another_one_is_no_resolver() -> N
 
 
 def test_what_has_a_time_to_live_is_open_until_it_is_over() -> None:
-    lives_s = 2 * 3_600 + 1
-    ledger = [replace(one, timestamp_ns=AN_HOUR_AGO_NS) for one in frozen(timeout_s=lives_s)]
+    over, alive = (
+        [replace(one, timestamp_ns=AN_HOUR_AGO_NS + more_ns) for one in frozen(timeout_s=3_600)]
+        for more_ns in (0, 1)
+    )
 
-    assert kinds(FAILED, ledger) == [Kind.FAILED_NOT_RELEASED]
+    assert kinds(FAILED, alive) == [Kind.FAILED_NOT_RELEASED]
+    assert kinds(FAILED, over) == []
