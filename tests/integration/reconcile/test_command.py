@@ -319,16 +319,7 @@ def test_fix_does_what_it_is_told(
 ) -> None:
     unposted(wallet, bench)
 
-    done = subprocess.run(
-        [CONSOLE_SCRIPT, "reconcile", *NOW, "--fix"],
-        cwd=REPOSITORY,
-        env=settings | {"LC_ALL": "C.UTF-8"},
-        input=answer,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = run_command("reconcile", *NOW, "--fix", environment=settings, stdin=answer)
 
     assert (done.returncode, done.stderr) == (1, "")
     assert len(events(bench)) == orders
