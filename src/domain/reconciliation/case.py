@@ -13,7 +13,7 @@ from domain.transfers import TransferId
 
 UNFINISHED: Final[frozenset[str]] = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
 _IDS_SHOWN_MAX: Final = 3
-_NS_PER_MS: Final = 1_000_000
+NS_PER_MS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Case:
         grace_ms = self.limits.grace_ms
         if any(event.age_ms < grace_ms for event in self.pending_events):
             return True
-        since_ns = self.record.now_ns - grace_ms * _NS_PER_MS
+        since_ns = self.record.now_ns - grace_ms * NS_PER_MS
         return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.members)
 
     def found(self, kind: DifferenceKind, detail: str, *, mend: Action | None = None) -> Difference:

@@ -1,11 +1,14 @@
 """Is there an order where one is wanted, none where none is, and is it in time?"""
 
+from typing import Final
+
 from domain.intents import Action
-from domain.reconciliation.case import Case, duration_text, share
+from domain.reconciliation.case import NS_PER_MS, Case, duration_text, share
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import RELEASED, Fate
 
-_NS_PER_MS = 1_000_000
+_AS_ORDERED: Final = {Action.POST_PENDING: frozenset({Fate.POSTED}), Action.VOID_PENDING: RELEASED}
+"""What has become of money that was ordered so."""
 
 
 def no_event(case: Case) -> Difference | None:
@@ -59,7 +62,7 @@ def reviewed_event_done(case: Case) -> Difference | None:
 def expires_soon(case: Case) -> Difference | None:
     """No money that somebody may still want is about to be released by time."""
     left_ms = [
-        (member.expires_at_ns - case.record.now_ns) // _NS_PER_MS
+        (member.expires_at_ns - case.record.now_ns) // NS_PER_MS
         for member in case.money.members
         if member.fate is Fate.OPEN and member.expires_at_ns is not None
     ]
@@ -71,6 +74,3 @@ def expires_soon(case: Case) -> Difference | None:
         DifferenceKind.EXPIRES_SOON,
         f"{share(open_satang, case)} are frozen, the first of it for {duration_text(min(soon_ms))}",
     )
-
-
-_AS_ORDERED = {Action.POST_PENDING: frozenset({Fate.POSTED}), Action.VOID_PENDING: RELEASED}

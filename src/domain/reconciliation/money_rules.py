@@ -43,7 +43,7 @@ def settled_money(case: Case) -> Difference | None:
     if fates & RELEASED:
         return case.found(
             DifferenceKind.SETTLED_BUT_RELEASED,
-            f"{share(money.satang_of(*RELEASED), case)} were {_how_released(case)}",
+            f"{share(money.satang_of(*RELEASED), case)} are {_how_released(case)}",
         )
     if Fate.POSTED_IN_PART in fates:
         return _in_part(case)
@@ -61,7 +61,7 @@ def failed_money(case: Case) -> Difference | None:
     money, fates = case.money, case.money.fates
     if money.posted_satang > 0 or Fate.POSTED in fates:
         return case.found(
-            DifferenceKind.FAILED_BUT_POSTED, f"{share(money.posted_satang, case)} were posted"
+            DifferenceKind.FAILED_BUT_POSTED, f"{share(money.posted_satang, case)} are posted"
         )
     if Fate.OPEN not in fates or _is_ordered_just_now(case, Action.VOID_PENDING):
         return None
@@ -94,7 +94,7 @@ def moved_unexpectedly(case: Case) -> Difference | None:
         return None
     return case.found(
         DifferenceKind.POSTED_NOT_SETTLED,
-        f"{share(case.money.posted_satang, case)} were posted",
+        f"{share(case.money.posted_satang, case)} are posted",
     )
 
 

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.transfers import TransferId
 
-_OTHERS_SHOWN_MAX = 2
+_OTHERS_SHOWN_MAX: Final = 2
 
 
 def sharing(transfer_id: TransferId, intent_ids: Sequence[IntentId]) -> Iterator[Difference]:

@@ -16,9 +16,9 @@ from application.use_cases.reconcile import Reconcile
 from domain.intents import EventId, IntentId
 from domain.reconciliation.differences import DifferenceKind as Kind
 from domain.reconciliation.record import EventRecord, IntentRecord, Period
-from domain.transfers import Transfer, TransferFlags, TransferId
-from tests.contracts.reconciling import Desk, a_line, failed_while_frozen
-from tests.contracts.wallet import FEE_CODE, FEE_RULE, POST
+from domain.transfers import AMOUNT_MAX, Transfer, TransferFlags, TransferId
+from tests.contracts.reconciling import Desk, a_line, failed_while_frozen, pending_ids
+from tests.contracts.wallet import FEE_CODE, FEE_RULE, POST, post_by_other
 from tests.unit.application.memory_desk import a_desk, ns_of
 
 DAY = timedelta(days=1)
@@ -200,6 +200,21 @@ def test_a_value_that_does_not_matter_may_be_missing(
     record = a_record(**{"tb_transfer_ids": A_TRANSFER} | changes)
 
     assert told_of(desk, record) == [(record.id, kind) for kind in kinds]
+
+
+def test_an_intent_of_which_it_cannot_be_said_is_searched_for(desk: Desk) -> None:
+    intent, _ = desk.wallet.freeze()
+    [pending_id] = pending_ids(intent)
+    desk.wallet.create(post_by_other(pending_id, AMOUNT_MAX))
+    waiting = replace(A_WAITING_ORDER, action="void_pending", retry_count=NULL)
+    record = a_record(
+        id=intent.id, tb_transfer_ids=intent.tb_transfer_ids, amount_satang=100, events=(waiting,)
+    )
+    desk.database.pass_time(1)
+
+    told = told_of(desk, replace(record, now_ns=record.now_ns + 10**6))
+
+    assert told == [(intent.id, Kind.POSTED_NOT_SETTLED)]
 
 
 def test_an_intent_may_list_thousands_of_transfers(desk: Desk) -> None:

@@ -77,7 +77,7 @@ def test_money_of_a_settled_intent_that_has_expired_needs_a_person() -> None:
     [found] = judge(SETTLED, EXPIRED)
 
     assert (found.kind, found.mend) == (Kind.SETTLED_BUT_RELEASED, None)
-    assert found.detail == "120 of 120 satang were expired"
+    assert found.detail == "120 of 120 satang are expired"
 
 
 def test_of_a_settled_intent_the_worst_of_its_money_is_told() -> None:
