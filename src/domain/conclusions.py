@@ -25,11 +25,12 @@ class LineKind(StrEnum):
 class HistoryLine:
     """A row of ``pm.tx_history``; ``line_no`` starts at 0 within its intent.
 
+    ``kind`` is a ``LineKind`` in what we write; others may have written something else.
     ``fee_kind`` is what the producer called a split, for example ``PLATFORM_FEE``.
     """
 
     line_no: int
-    kind: LineKind
+    kind: LineKind | str
     account: str | None
     amount_satang: int
     fee_kind: str | None = None

@@ -10,5 +10,9 @@ def sanitise(text: str) -> str:
 
     Lone surrogates, which no database takes, are replaced as well.
     """
-    printable = "".join(char if char.isprintable() else " " for char in text[:ERROR_CHARS_MAX])
-    return printable.strip()
+    return on_one_line(text[:ERROR_CHARS_MAX])
+
+
+def on_one_line(text: str) -> str:
+    """Return *text* with a space for whatever cannot be printed: nothing steers a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text).strip()

@@ -8,12 +8,13 @@ from redis import Redis
 
 from adapters.memory.remote_ledger import SCHEME, RemoteLedger
 from adapters.postgres import pool as postgres_pool
+from adapters.postgres.account_map import PostgresAccountMap
+from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.redis.connection import build_client
 from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
-from application.ports.ledger import Ledger
-from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
+from entrypoints.settings import NOTIFICATIONS_STREAM, LedgerSettings, Settings
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +33,23 @@ def build_pool(settings: Settings) -> postgres_pool.Pool:
     )
 
 
-def build_ledger(settings: Settings) -> Ledger:
+def build_intent_records(settings: LedgerSettings) -> PostgresIntentRecords:
+    """Return the reader of what the database says."""
+    return PostgresIntentRecords(
+        dsn=settings.database_url.get_secret_value(),
+        connect_timeout_s=math.ceil(settings.connect_timeout_ms / 1_000),
+        statement_timeout_ms=settings.statement_timeout_ms,
+    )
+
+
+def build_account_map(settings: LedgerSettings) -> PostgresAccountMap:
+    """Return the reader of ``pm.tb_account_map``."""
+    return PostgresAccountMap(
+        dsn=settings.database_url.get_secret_value(), timeout_s=settings.connect_timeout_ms / 1_000
+    )
+
+
+def build_ledger(settings: LedgerSettings) -> TigerBeetleLedger | RemoteLedger:
     """Return the ledger, TigerBeetle or one that the demo serves; it connects at the first call."""
     deadline_s = settings.ledger_deadline_ms / 1_000
     if settings.tigerbeetle_addresses.startswith(SCHEME):

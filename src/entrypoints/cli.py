@@ -15,6 +15,7 @@ from application.errors import OutageError, OutboxError
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
 from entrypoints.logs import configure_logs, lossy_stderr
+from entrypoints.reconcile_command import reconcile
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
 
 EX_UNAVAILABLE: Final = 69
@@ -114,6 +115,9 @@ def doctor(
     settings = load_settings()
     configure_logs(format=settings.log_format, level="error")
     raise typer.Exit(run_doctor(Container(settings=providers.Object(settings)), as_json=as_json))
+
+
+app.command()(reconcile)
 
 
 @app.command()

@@ -6,7 +6,6 @@ from typing import Final
 
 from adapters.memory.probe import RemoteLedgerProbe
 from adapters.memory.remote_ledger import RemoteLedger
-from adapters.postgres.account_map import PostgresAccountMap
 from adapters.postgres.probe import PostgresProbe
 from adapters.redis import probe_checks
 from adapters.redis.probe import RedisProbe
@@ -17,7 +16,11 @@ from application.ports.ledger import Ledger
 from application.ports.probe import Probe
 from application.use_cases.diagnose import Diagnose
 from domain.concluding import Rules
-from entrypoints.adapter_builders import build_notifications_redis, build_redis
+from entrypoints.adapter_builders import (
+    build_account_map,
+    build_notifications_redis,
+    build_redis,
+)
 from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
 
 FEE_PSP: Final = "IPPS"
@@ -36,7 +39,7 @@ def build_diagnose(settings: Settings, ledger: Ledger, rules: Rules) -> Diagnose
         PostgresProbe(dsn=dsn, timeout_s=timeout_s, connections_needed=settings.lanes + 1),
         *_ledger_probes(settings, ledger),
         AccountsProbe(
-            account_map=PostgresAccountMap(dsn=dsn, timeout_s=timeout_s),
+            account_map=build_account_map(settings),
             ledger=ledger,
             fee_codes=rules.fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
         ),

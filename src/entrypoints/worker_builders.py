@@ -17,7 +17,7 @@ from domain.fees import FeeRule
 from domain.retry import Backoff, Jitter, RetryPolicy
 from entrypoints.health import Health, HealthServer, Part
 from entrypoints.loops import Loop, Pace
-from entrypoints.settings import Settings
+from entrypoints.settings import LedgerSettings, Settings
 from entrypoints.worker import (
     DELIVERY,
     LANES,
@@ -37,11 +37,7 @@ def build_jitter() -> Jitter:
 def build_rules(settings: Settings, jitter: Jitter) -> Rules:
     """Return what conclusions depend on."""
     return Rules(
-        fee=FeeRule(
-            debit_account=settings.psp_fee_debit_account,
-            credit_account=settings.psp_fee_credit_account,
-            transfer_code=settings.psp_fee_code,
-        ),
+        fee=build_fee_rule(settings),
         retry=RetryPolicy(
             attempts_max=settings.attempts_max,
             attempts_max_not_found=settings.attempts_max_not_found,
@@ -49,6 +45,15 @@ def build_rules(settings: Settings, jitter: Jitter) -> Rules:
             gives_up=settings.give_up == "auto",
         ),
         jitter=jitter,
+    )
+
+
+def build_fee_rule(settings: LedgerSettings) -> FeeRule:
+    """Return what a PSP fee looks like."""
+    return FeeRule(
+        debit_account=settings.psp_fee_debit_account,
+        credit_account=settings.psp_fee_credit_account,
+        transfer_code=settings.psp_fee_code,
     )
 
 

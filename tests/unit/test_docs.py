@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from domain.reconciliation.differences import DifferenceKind
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
@@ -33,3 +35,11 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
 
     assert [path for path in linked if not (document.parent / path).exists()] == []
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_what_reconcile_tells_is_explained_kind_by_kind() -> None:
+    text = (ROOT / "docs" / "reconcile.md").read_text()
+
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
+        str(kind) for kind in DifferenceKind
+    ]

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple, fields
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
+from application.ports.fee_scan import FeeScan
 from application.ports.ledger import Ledger
 from domain.intents import IntentId
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
@@ -20,6 +22,8 @@ from domain.transfers import (
 
 _FIELDS: Final = tuple(field.name for field in fields(Transfer))
 _ACCOUNT_FIELDS: Final = tuple(field.name for field in fields(Account))
+
+FEE_PAGE_TRANSFERS: Final = 1_000
 
 Packed = Sequence[int]
 
@@ -73,6 +77,12 @@ def answer(ledger: Ledger, request: Any) -> Any:
             return [list(map(pack, transfers)) for transfers in found]
         case _:
             raise ValueError(f"no such request: {request!r}")
+
+
+def fee_page(fee_scan: FeeScan, code: int, since_ns: int) -> list[Packed]:
+    """Return the first transfers that *fee_scan* finds, packed; none at its end."""
+    found = fee_scan.transfers_of_code(code, since_ns=since_ns)
+    return list(map(pack, islice(found, FEE_PAGE_TRANSFERS)))
 
 
 def _pack_chain_answer(answer: ChainAnswer) -> str | list[int]:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from adapters.memory import ledger_wire as wire
 from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
+from application.ports.fee_scan import FeeScan
 from application.ports.ledger import Ledger
 from domain.chains import chain_fault
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
@@ -34,7 +35,7 @@ class LedgerServer:
     real server does. While paused, it takes requests and answers none.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, fee_scan: FeeScan | None = None) -> None:
         running = self._running = threading.Event()
         running.set()
 
@@ -44,7 +45,11 @@ class LedgerServer:
                 if not request:
                     return
                 running.wait()
-                answer = wire.answer(ledger, json.loads(request))
+                match json.loads(request):
+                    case ["transfers_of_code", [code, since_ns]] if fee_scan is not None:
+                        answer = wire.fee_page(fee_scan, code, since_ns)
+                    case other:
+                        answer = wire.answer(ledger, other)
                 with contextlib.suppress(OSError):
                     self.wfile.write(json.dumps(answer).encode() + b"\n")
 
@@ -88,7 +93,7 @@ class LedgerServer:
 
 
 class RemoteLedger:
-    """The port ``Ledger`` by way of a ``LedgerServer``.
+    """The ports ``Ledger`` and ``FeeScan`` by way of a ``LedgerServer``.
 
     It promises what the real adapter promises: each call comes back within *deadline_s*, and
     ``close`` ends those that wait.
@@ -133,6 +138,12 @@ class RemoteLedger:
         """See the port."""
         answers = self._call("find_resolutions", list(map(wire.pack_search, searches)))
         return [tuple(map(wire.unpack, answer)) for answer in answers]
+
+    def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
+        """See ``FeeScan``."""
+        while page := list(map(wire.unpack, self._call("transfers_of_code", [code, since_ns]))):
+            yield from page
+            since_ns = page[-1].timestamp_ns + 1
 
     def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         """See the port."""

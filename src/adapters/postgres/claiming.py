@@ -13,13 +13,13 @@ from uuid import UUID
 from psycopg import sql
 
 from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
 from domain.intents import (
     ClaimedEvent,
     EventId,
     Intent,
     IntentId,
     OutboxEvent,
-    PspRecord,
     RetryState,
     UserId,
 )
@@ -94,16 +94,13 @@ _LOCK_EVENTS_AGAIN: Final = """
     FOR UPDATE SKIP LOCKED
 """
 
-# psp_tx_map is not locked: it is another worker's queue. Where it has several rows for an
-# intent, the choice must be the same at every attempt.
 _READ: Final = sql.SQL("""
     SELECT
         e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
         i.id IS NOT NULL, COALESCE(i.status, ''), i.operation_type, i.amount_satang, i.currency,
         i.user_id, i.issued_by_user_id, i.metadata::text,
         ARRAY(SELECT unnest(i.tb_transfer_ids)),
-        p.found, p.psp, p.receiver_display_name, p.psp_fee_satang, p.settlement_date,
-        p.last_error,
+        {psp_columns},
         r.reason, r.attempts, r.generations
     FROM unnest(%(events)s::integer[]) WITH ORDINALITY AS held (id, position)
     CROSS JOIN LATERAL (
@@ -115,21 +112,19 @@ _READ: Final = sql.SQL("""
     LEFT JOIN LATERAL (
         SELECT * FROM pm.outbox_retry r WHERE r.event_id = e.id OFFSET 0
     ) r ON true
-    LEFT JOIN LATERAL (
-        SELECT true AS found, m.psp, m.receiver_display_name, m.psp_fee_satang,
-               m.settlement_date::text, m.last_error
-        FROM (SELECT * FROM pm.psp_tx_map m WHERE m.intent_id = e.intent_id OFFSET 0) m
-        ORDER BY m.settlement_date DESC NULLS LAST, m.psp_fee_satang DESC NULLS LAST,
-                 m.psp, m.receiver_display_name
-        LIMIT 1
-    ) p ON true
+    {join_psp}
     WHERE e.status = 'pending'
       AND (i.id IS NULL OR i.id = ANY(%(intents)s::uuid[]))
       AND i.status IS DISTINCT FROM 'MANUAL_REVIEW'
       AND {is_due}
       AND {is_head}
     ORDER BY held.position
-""").format(is_due=_IS_DUE, is_head=_IS_HEAD)
+""").format(
+    psp_columns=PSP_COLUMNS,
+    join_psp=join_psp(sql.SQL("e.intent_id")),
+    is_due=_IS_DUE,
+    is_head=_IS_HEAD,
+)
 
 # The index gives the order up to events of the same time. A planner that thinks there are few
 # pending events would still rather read all of them, judge each, and sort at the end. (Sorts
@@ -262,15 +257,7 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedEvent:
             retry_count=event[4],
         ),
         intent=_intent(intent_id, *intent[1:]) if intent[0] else None,
-        psp=PspRecord(
-            psp=psp[1],
-            receiver_display_name=psp[2],
-            psp_fee_satang=psp[3],
-            settlement_date=psp[4],
-            last_error=psp[5],
-        )
-        if psp[0]
-        else None,
+        psp=psp_record(psp),
         retry=RetryState(reason=retry[0], attempts=retry[1], generations=tuple(retry[2]))
         if retry[0] is not None
         else None,

@@ -20,10 +20,11 @@ from application.errors import (
 
 # By class (two characters) or by code (five).
 _OUTAGES: Final = frozenset({"08", "40", "53", "57", "58", "55P03", "25006", "25P03", "25P04"})
-_MISCONFIGURATIONS: Final = frozenset({"26", "28", "3D", "3F", "42"})
+_MISCONFIGURATIONS: Final = frozenset({"26", "28", "34", "3D", "3F", "42"})
 
 _REMEDIES: Final = {
     "28": "check the user and the password in DATABASE_URL",
+    "34": "a pooler takes our session away between statements: connect to Postgres itself",
     "3D": "check the database's name in DATABASE_URL",
     "3F000": "run `outbox-worker migrate`",
     "42P01": "run `outbox-worker migrate`",

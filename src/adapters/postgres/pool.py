@@ -21,8 +21,10 @@ Pool = ConnectionPool[BoundedConnection]
 
 CONNECT_TIMEOUT_S: Final = 5
 STATEMENT_TIMEOUT_MS: Final = 30_000
-# An answer that takes longer than the server's own time-out is not to be expected any more.
-_ANSWER_MARGIN_S: Final = 5
+ANSWER_MARGIN_S: Final = 5
+"""An answer that takes so much longer than the server's own time-out is not to be expected."""
+
+APPLICATION_NAME: Final = "outbox-worker"
 
 # Sent when a session starts. READ COMMITTED is what the claim's fresh statement relies on,
 # whatever the database's own default is.
@@ -37,7 +39,6 @@ _SERVER_SETTINGS: Final = {
 }
 # A server whose machine vanished is noticed within about 20 s.
 _CLIENT_SETTINGS: Final[Mapping[str, str | int]] = {
-    "application_name": "outbox-worker",
     "client_encoding": "utf8",
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -68,7 +69,7 @@ def build_pool(
         DatabaseMisconfiguredError: *dsn* is not a connection string of libpq's.
     """
     answer_s = (
-        statement_timeout_ms / 1_000 + _ANSWER_MARGIN_S
+        statement_timeout_ms / 1_000 + ANSWER_MARGIN_S
         if answer_timeout_s is None
         else answer_timeout_s
     )
@@ -133,8 +134,10 @@ def worker_conninfo(
     *,
     connect_timeout_s: int = CONNECT_TIMEOUT_S,
     statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
+    application_name: str = APPLICATION_NAME,
+    server_settings: Mapping[str, str] | None = None,
 ) -> str:
-    """Return *dsn* with our settings added.
+    """Return *dsn* with our settings added, *server_settings* among them.
 
     Raises:
         DatabaseMisconfiguredError: *dsn* is not a connection string of libpq's.
@@ -146,14 +149,19 @@ def worker_conninfo(
         raise DatabaseMisconfiguredError(
             "DATABASE_URL is not a Postgres connection string"
         ) from None
-    server_settings = _SERVER_SETTINGS | {"statement_timeout": f"{statement_timeout_ms}ms"}
+    ours = {
+        **_SERVER_SETTINGS,
+        "statement_timeout": f"{statement_timeout_ms}ms",
+        **(server_settings or {}),
+    }
     options = " ".join(
-        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in server_settings.items()
+        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in ours.items()
     )
     # The server takes the last of equal settings.
     given["options"] = f"{options} {given.get('options') or ''}".strip()
     settings: dict[str, str | int | None] = {
         "connect_timeout": connect_timeout_s,
+        "application_name": application_name,
         **_CLIENT_SETTINGS,
         **given,
     }

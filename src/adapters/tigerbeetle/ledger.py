@@ -13,6 +13,7 @@ from adapters.tigerbeetle.client import Client, ClientFactory
 from adapters.tigerbeetle.client_holder import ClientHolder, KeepAlive
 from adapters.tigerbeetle.conversion import account_from_client, is_u128
 from adapters.tigerbeetle.errors import NoAnswerError, translated
+from adapters.tigerbeetle.fee_scan import transfers_of_code
 from adapters.tigerbeetle.ledger_client import ledger_client
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
@@ -30,7 +31,7 @@ _ANY_ID: Final = 1
 
 
 class TigerBeetleLedger:
-    """Fulfils the ports ``Ledger`` and ``LedgerAccounts``. Thread-safe: lanes share one.
+    """Fulfils the ports ``Ledger`` and ``FeeScan``. Thread-safe: lanes share one.
 
     Constructing it does nothing; the client is made at the first call, in whichever
     process makes it. Each call comes back within ``deadline_s`` seconds, whatever the cluster
@@ -62,6 +63,7 @@ class TigerBeetleLedger:
         )
         self._create_limit = RequestLimit(request_events_max)
         self._lookup_limit = RequestLimit(request_events_max)
+        self._query_limit = RequestLimit(request_events_max)
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See ``Ledger.create_chains``."""
@@ -95,6 +97,14 @@ class TigerBeetleLedger:
         """See ``Ledger.find_resolutions``."""
         deadline = _Deadline(self._deadline_s)
         return [self._find_resolutions(search, deadline) for search in searches]
+
+    def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
+        """See ``FeeScan.transfers_of_code``; the deadline is for each of its pages."""
+
+        def send(request: Callable[[Client], list[Transfer]]) -> list[Transfer]:
+            return self._send(request, _Deadline(self._deadline_s))
+
+        return transfers_of_code(code, since_ns=since_ns, send=send, limit=self._query_limit)
 
     def close(self) -> None:
         """End waiting calls with ``LedgerUnavailableError``; later calls end so at once.

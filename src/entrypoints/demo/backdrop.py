@@ -129,7 +129,7 @@ def _ledger() -> Iterator[_DemoLedger]:
     with ExitStack() as stack:
         if program is None:
             memory = InMemoryLedger()
-            served = stack.enter_context(LedgerServer(memory))
+            served = stack.enter_context(LedgerServer(memory, fee_scan=memory))
             yield _DemoLedger(
                 name="in memory, since there is no TigerBeetle server (TIGERBEETLE_BIN, PATH)",
                 addresses=served.url,

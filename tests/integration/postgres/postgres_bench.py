@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 
 from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
@@ -121,6 +122,42 @@ class PostgresBench:
         self.execute(
             "UPDATE pm.outbox_event SET retry_count = %s WHERE id = %s", retry_count, event_id
         )
+
+    def records(self, *, page_intents: int = 1_000) -> PostgresIntentRecords:
+        return PostgresIntentRecords(dsn=self.url, page_intents=page_intents)
+
+    def set_age(self, intent_id: IntentId, age_ms: int) -> None:
+        self.execute(
+            "UPDATE pm.intent SET updated_at = clock_timestamp() - %s * interval '1 millisecond'"
+            " WHERE id = %s",
+            age_ms,
+            intent_id,
+        )
+
+    def set_event_age(self, event_id: EventId, age_ms: int) -> None:
+        self.execute(
+            "UPDATE pm.outbox_event"
+            " SET created_at = clock_timestamp() - %s * interval '1 millisecond' WHERE id = %s",
+            age_ms,
+            event_id,
+        )
+
+    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+        for line in lines:
+            self.execute(
+                "INSERT INTO pm.tx_history"
+                " (intent_id, line_no, kind, fee_kind, account, amount_satang, currency)"
+                " VALUES (%s, %s, %s, %s, %s, %s, 'THB')",
+                intent_id,
+                line.line_no,
+                str(line.kind),
+                line.fee_kind,
+                line.account,
+                line.amount_satang,
+            )
+
+    def remove_intent(self, intent_id: IntentId) -> None:
+        self.execute("DELETE FROM pm.intent WHERE id = %s", intent_id)
 
     @contextmanager
     def hold_intent(self, *intent_ids: IntentId) -> Iterator[None]:

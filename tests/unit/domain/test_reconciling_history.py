@@ -65,7 +65,7 @@ def test_a_fee_that_history_tells_otherwise_is_told(lines: tuple[HistoryLine, ..
 
 
 def test_lines_of_a_kind_that_we_do_not_write_do_not_count() -> None:
-    cashback = replace(a_line(2, "FEE", 50), kind="CASHBACK")  # type: ignore[arg-type]
+    cashback = replace(a_line(2, "FEE", 50), kind="CASHBACK")
 
     assert kinds(replace(SETTLED, lines=(*HISTORY, cashback)), POSTED) == []
 

@@ -8,9 +8,11 @@ from pydantic import SecretStr
 
 from entrypoints.settings import (
     DatabaseSettings,
+    LedgerSettings,
     Settings,
     SettingsError,
     load_database_settings,
+    load_ledger_settings,
     load_settings,
     unknown_variables,
 )
@@ -221,6 +223,19 @@ def test_a_command_for_the_database_alone_needs_its_url(monkeypatch: pytest.Monk
 
     with pytest.raises(SettingsError, match=r"^DATABASE_URL: field required$"):
         load_database_settings()
+
+
+def test_a_command_that_compares_with_the_ledger_needs_no_redis(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("REDIS_URL")
+    monkeypatch.setenv("OUTBOX_LANES", "x")
+    monkeypatch.setenv("OUTBOX_PSP_FEE_CODE", "7")
+
+    settings = load_ledger_settings()
+
+    assert type(settings) is LedgerSettings
+    assert (settings.tigerbeetle_addresses, settings.psp_fee_code) == ("127.0.0.1:3000", 7)
 
 
 def test_a_variable_that_only_looks_like_ours_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.event_store import EventStoreContract
+from tests.contracts.intent_records import IntentRecordsContract
 from tests.contracts.notification_queue import NotificationQueueContract
 from tests.contracts.outbox_repository import ClaimContract, WriteContract
 from tests.unit.memory.memory_bench import InMemoryBench
@@ -28,3 +29,7 @@ class TestInMemoryNotificationQueue(NotificationQueueContract):
 
 class TestInMemoryEventStore(EventStoreContract):
     """The producers' side."""
+
+
+class TestInMemoryIntentRecords(IntentRecordsContract):
+    """What reconciling reads."""

@@ -1,0 +1,236 @@
+"""What Postgres says of intents, for comparing it with the ledger. Reads, and nothing else.
+
+Which intents are selected is decided by one scan, into a cursor that outlives its transaction:
+the server keeps the ids, and no snapshot. Each page is then read in a transaction of its own.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg import IsolationLevel, sql
+
+from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.own_connection import own_connection
+from adapters.postgres.pool import (
+    ANSWER_MARGIN_S,
+    CONNECT_TIMEOUT_S,
+    STATEMENT_TIMEOUT_MS,
+    worker_conninfo,
+)
+from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
+from domain.conclusions import HistoryLine
+from domain.intents import EventId, IntentId
+from domain.reconciliation.record import EventRecord, IntentRecord, Named, Selection
+from domain.transfers import TransferId
+
+PAGE_INTENTS: Final = 1_000
+SELECTION_TIMEOUT_MS: Final = 600_000
+"""For the statements that walk over all intents; there is no index that they could use."""
+
+APPLICATION_NAME: Final = "outbox-worker reconcile"
+
+# A page's statements cost too little to be compiled, and look too dear not to be.
+_SERVER_SETTINGS: Final = {"default_transaction_read_only": "on", "jit": "off"}
+
+_NAMED: Final = sql.SQL("i.id = ANY(%(ids)s::uuid[])")
+# An infinite time is in every period: wherever it was left out, it could be missed.
+_IN_PERIOD: Final = sql.SQL("""
+    (
+        i.updated_at >= %(since)s AND i.updated_at < %(until)s
+        OR i.updated_at < %(until)s AND i.status IN ('AUTHORIZED', 'SETTLING')
+        OR i.updated_at IN ('-infinity', 'infinity')
+    )
+""")
+
+_DECLARE: Final = sql.SQL("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR {query}")
+
+_SELECT: Final = sql.SQL("SELECT i.id::text FROM pm.intent i WHERE {selected}")
+
+# First which transfers, then who lists them: groups that know their intents take much more room.
+_SHARED: Final = sql.SQL("""
+    WITH shared AS MATERIALIZED (
+        SELECT t.id
+        FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        WHERE t.id IS NOT NULL AND {selected}
+        GROUP BY t.id
+        HAVING count(*) > 1
+    )
+    SELECT t.id, array_agg(i.id ORDER BY i.id)
+    FROM pm.intent i
+    CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+    JOIN shared s ON s.id = t.id
+    WHERE {selected}
+    GROUP BY t.id
+""")
+
+
+def _age_ms(column: str) -> sql.Composed:
+    """Return how long ago *column* was; an infinite time, or one to come, is just now."""
+    return sql.SQL("""
+        CASE WHEN isfinite({column}) THEN GREATEST(
+            (extract(epoch FROM now()) - extract(epoch FROM {column})) * 1000, 0
+        )::bigint ELSE 0 END
+    """).format(column=sql.SQL(column))
+
+
+# Ids that only tell what belongs together stay text, which costs much less than a UUID.
+_READ_INTENTS: Final = sql.SQL("""
+    SELECT
+        i.id::text, COALESCE(i.status, ''), COALESCE(i.amount_satang, 0), COALESCE(i.currency, ''),
+        ARRAY(SELECT unnest(i.tb_transfer_ids)),
+        {age_ms},
+        (extract(epoch FROM now()) * 1000000)::bigint * 1000,
+        {psp_columns}
+    FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+    CROSS JOIN LATERAL (SELECT * FROM pm.intent i WHERE i.id = wanted.id OFFSET 0) i
+    {join_psp}
+""").format(
+    age_ms=_age_ms("i.updated_at"), psp_columns=PSP_COLUMNS, join_psp=join_psp(sql.SQL("i.id"))
+)
+
+# Fenced, as in claiming: by the index on the status it would walk over the whole backlog.
+_READ_EVENTS: Final = sql.SQL("""
+    SELECT e.intent_id::text, e.id, e.action, e.status, e.retry_count, {age_ms}
+    FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM pm.outbox_event e WHERE e.intent_id = wanted.id OFFSET 0
+    ) e
+    ORDER BY e.created_at, e.id
+""").format(age_ms=_age_ms("e.created_at"))
+
+# Not fenced: the payment manager's table may have no index on intent_id.
+_READ_LINES: Final = """
+    SELECT h.intent_id::text, COALESCE(h.line_no, -1), COALESCE(h.kind, ''), h.fee_kind, h.account,
+           COALESCE(h.amount_satang, 0)
+    FROM pm.tx_history h
+    WHERE h.intent_id = ANY(%(ids)s::uuid[])
+    ORDER BY h.line_no
+"""
+
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresIntentRecords:
+    """``IntentRecords``, each answer over a read-only connection of its own."""
+
+    dsn: str
+    connect_timeout_s: int = CONNECT_TIMEOUT_S
+    statement_timeout_ms: int = STATEMENT_TIMEOUT_MS
+    page_intents: int = PAGE_INTENTS
+
+    def now(self) -> datetime:
+        """See ``IntentRecords.now``."""
+        with self._connection() as connection:
+            ((now,),) = connection.execute("SELECT now()").fetchall()
+        found: datetime = now
+        return found
+
+    def pages(self, selection: Selection) -> Iterator[Sequence[IntentRecord]]:
+        """See ``IntentRecords.pages``."""
+        with self._connection() as connection:
+            for rows in self._pages_of(connection, _SELECT, selection):
+                yield _read_page(connection, [intent_id for (intent_id,) in rows])
+
+    def shared_transfers(
+        self, selection: Selection
+    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+        """See ``IntentRecords.shared_transfers``."""
+        with self._connection() as connection:
+            for rows in self._pages_of(connection, _SHARED, selection):
+                for transfer_id, intent_ids in rows:
+                    yield TransferId(transfer_id.int), tuple(map(IntentId, intent_ids))
+
+    def _connection(self) -> AbstractContextManager[BoundedConnection]:
+        conninfo = worker_conninfo(
+            self.dsn,
+            connect_timeout_s=self.connect_timeout_s,
+            application_name=APPLICATION_NAME,
+            server_settings=_SERVER_SETTINGS,
+        )
+        return own_connection(conninfo, answer_timeout_s=self.connect_timeout_s)
+
+    def _pages_of(
+        self, connection: BoundedConnection, query: sql.SQL, selection: Selection
+    ) -> Iterator[Rows]:
+        """Yield the rows of *query* as they were when it began, a page at a time."""
+        selected, parameters = _condition(selection)
+        _allow(connection, SELECTION_TIMEOUT_MS)
+        connection.execute(_DECLARE.format(query=query.format(selected=selected)), parameters)
+        _allow(connection, self.statement_timeout_ms)
+        fetch = sql.SQL("FETCH {} FROM selected").format(self.page_intents)
+        while rows := connection.execute(fetch).fetchall():
+            yield rows
+
+
+def _condition(selection: Selection) -> tuple[sql.SQL, Mapping[str, object]]:
+    if isinstance(selection, Named):
+        return _NAMED, {"ids": list(selection.intent_ids)}
+    return _IN_PERIOD, {"since": selection.since, "until": selection.until}
+
+
+def _allow(connection: BoundedConnection, timeout_ms: int) -> None:
+    """Let each statement from now on take *timeout_ms*."""
+    connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout_ms}ms"])
+    connection.answer_timeout_s = timeout_ms / 1_000 + ANSWER_MARGIN_S
+
+
+def _read_page(connection: BoundedConnection, ids: Sequence[str]) -> Sequence[IntentRecord]:
+    connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
+    parameters = {"ids": f"{{{','.join(ids)}}}"}
+    with connection.transaction():
+        intents = connection.execute(_READ_INTENTS, parameters).fetchall()
+        events = connection.execute(_READ_EVENTS, parameters).fetchall()
+        lines = connection.execute(_READ_LINES, parameters).fetchall()
+    events_of, lines_of = _by_intent(events), _by_intent(lines)
+    return [_record(row, events_of.get(row[0], ()), lines_of.get(row[0], ())) for row in intents]
+
+
+def _by_intent(rows: Rows) -> Mapping[str, Rows]:
+    grouped: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        grouped[row[0]].append(row)
+    return grouped
+
+
+def _record(row: tuple[Any, ...], events: Rows, lines: Rows) -> IntentRecord:
+    intent_id, status, amount_satang, currency, transfers, age_ms, now_ns, *psp = row
+    return IntentRecord(
+        id=IntentId(UUID(intent_id)),
+        status=status,
+        amount_satang=amount_satang,
+        currency=currency,
+        tb_transfer_ids=tuple(transfers),
+        age_ms=age_ms,
+        now_ns=now_ns,
+        events=tuple([_event(*event) for event in events]),
+        psp=psp_record(psp),
+        lines=tuple([_line(*line) for line in lines]),
+    )
+
+
+def _event(
+    _: str, event_id: int, action: str, status: str, retry_count: int, age_ms: int
+) -> EventRecord:
+    return EventRecord(
+        id=EventId(event_id), action=action, status=status, retry_count=retry_count, age_ms=age_ms
+    )
+
+
+def _line(
+    _: str, line_no: int, kind: str, fee_kind: str | None, account: str | None, amount_satang: int
+) -> HistoryLine:
+    return HistoryLine(
+        line_no=line_no,
+        kind=kind,
+        fee_kind=fee_kind,
+        account=account,
+        amount_satang=amount_satang,
+    )

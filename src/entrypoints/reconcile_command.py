@@ -1,0 +1,91 @@
+"""The options of ``outbox-worker reconcile``, and what they mean."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Annotated, TypeVar
+from uuid import UUID
+
+import typer
+
+from domain.intents import IntentId
+from domain.reconciliation.limits import Limits
+from entrypoints.durations import parse_duration, parse_moment
+from entrypoints.logs import configure_logs
+from entrypoints.reconcile import BadPeriodError, Request, run_reconcile
+from entrypoints.settings import load_ledger_settings
+
+T = TypeVar("T")
+
+
+def reconcile(  # noqa: PLR0913, PLR0917
+    intents: Annotated[
+        list[UUID] | None,
+        typer.Argument(metavar="INTENT", help="These, whatever their age; else a period."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Intents that changed from then on: how long ago (90m, 24h, 7d), or ISO 8601"
+            " with an offset. Older ones that are not final come along. Without it, 24h.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Intents that changed before then. Without it, 0s."),
+    ] = None,
+    expiring_within: Annotated[
+        str, typer.Option(metavar="LENGTH", help="Report frozen money that expires within this.")
+    ] = "1h",
+    unordered_after: Annotated[
+        str, typer.Option(metavar="LENGTH", help="Report intents without an order for so long.")
+    ] = "15m",
+    grace: Annotated[
+        str, typer.Option(metavar="LENGTH", help="What is younger may still be in flight.")
+    ] = "60s",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Order again what the worker itself can mend; it asks first."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Compare Postgres with the ledger, intent by intent; exit 1 when anything differs.
+
+    Nothing is changed without --fix, and no money is moved here at all. Needs no Redis.
+    docs/reconcile.md says what each difference means, and what to do about it.
+    """
+    if intents and (since is not None or until is not None):
+        raise typer.BadParameter("name either intents or a period: a period is for all intents")
+    if fix and as_json and not yes:
+        raise typer.BadParameter("with --json nobody can be asked: add --yes", param_hint="--fix")
+    request = Request(
+        intent_ids=tuple(map(IntentId, intents or ())),
+        since=_parsed(parse_moment, "--since", since or "24h"),
+        until=_parsed(parse_moment, "--until", until or "0s"),
+        limits=Limits(
+            grace_ms=_parsed_ms("--grace", grace),
+            expiring_within_ms=_parsed_ms("--expiring-within", expiring_within),
+            unordered_after_ms=_parsed_ms("--unordered-after", unordered_after),
+        ),
+        as_json=as_json,
+        fix=fix,
+        assume_yes=yes,
+    )
+    settings = load_ledger_settings()
+    configure_logs(format=settings.log_format, level="error")
+    try:
+        raise typer.Exit(run_reconcile(settings, request))
+    except BadPeriodError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _parsed(parse: Callable[[str], T], option: str, text: str) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def _parsed_ms(option: str, text: str) -> int:
+    return _parsed(parse_duration, option, text) // timedelta(milliseconds=1)

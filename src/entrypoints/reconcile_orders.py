@@ -1,0 +1,96 @@
+"""What ``outbox-worker reconcile --fix`` does: order again what the worker itself can mend."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.errors import translated_write_errors
+from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.intent_records import APPLICATION_NAME
+from adapters.postgres.own_connection import own_connection
+from adapters.postgres.pool import ANSWER_MARGIN_S, worker_conninfo
+from application.errors import DatabaseUnavailableError, RowsRefusedError
+from application.use_cases.order_again import OrderAgain
+from domain.intents import EventId, IntentId
+from domain.reconciliation.differences import Difference
+from entrypoints.settings import LedgerSettings
+
+ORDERS_MAX: Final = 10_000
+"""In one run: so many differences are remembered until the end, and not more."""
+
+
+class Outcome(StrEnum):
+    """What became of an order."""
+
+    ORDERED = "ordered"
+    LEFT = "left"
+    """Nothing was inserted, and nothing has to be."""
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """An order that was made, or not; *detail* says why not."""
+
+    difference: Difference
+    outcome: Outcome
+    event_id: EventId | None
+    detail: str
+
+
+@dataclass(slots=True)
+class Mendable:
+    """The differences that the worker can mend, one an intent, as many as are remembered."""
+
+    differences: dict[IntentId, Difference] = field(default_factory=dict)
+    has_more: bool = False
+
+    def add(self, differences: Iterable[Difference]) -> None:
+        """Remember those of *differences* that can be mended."""
+        for one in differences:
+            if one.mend is None or one.intent_id in self.differences:
+                continue
+            if len(self.differences) == ORDERS_MAX:
+                self.has_more = True
+                return
+            self.differences[one.intent_id] = one
+
+
+def order_all(settings: LedgerSettings, differences: Iterable[Difference]) -> Iterator[Ordered]:
+    """Order the mending of each of *differences*, in a transaction of its own.
+
+    Raises, while iterating:
+        DatabaseUnavailableError, DatabaseMisconfiguredError: what was yielded is ordered, and
+            the next one may be.
+    """
+    conninfo = worker_conninfo(
+        settings.database_url.get_secret_value(),
+        statement_timeout_ms=settings.statement_timeout_ms,
+        application_name=APPLICATION_NAME,
+    )
+    answer_timeout_s = settings.statement_timeout_ms / 1_000 + ANSWER_MARGIN_S
+    with own_connection(conninfo, answer_timeout_s=answer_timeout_s) as connection:
+        for difference in differences:
+            yield _order(connection, difference)
+
+
+def _order(connection: BoundedConnection, difference: Difference) -> Ordered:
+    try:
+        with connection.transaction():
+            event_id = OrderAgain(store=PostgresEventStore(connection))(difference)
+            with translated_write_errors():
+                # What the payment manager defers to the commit is refused here, for this one.
+                connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    except RowsRefusedError as error:
+        return Ordered(difference, Outcome.REFUSED, None, str(error))
+    except DatabaseUnavailableError as error:
+        if connection.closed:
+            raise
+        # Somebody holds the intent for too long; the others need not wait for that.
+        return Ordered(difference, Outcome.LEFT, None, str(error))
+    if event_id is None:
+        detail = "the intent has changed meanwhile, or an event of it is pending by now"
+        return Ordered(difference, Outcome.LEFT, None, detail)
+    return Ordered(difference, Outcome.ORDERED, event_id, f"event {event_id}")

@@ -1,0 +1,1 @@
+"""Reconciling on real servers."""

@@ -1,0 +1,511 @@
+"""``outbox-worker reconcile`` as people run it: lines, JSON, exit codes, and what --fix does."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from uuid import UUID, uuid4
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from adapters.memory.faulty_ledger import FaultyLedger
+from adapters.memory.ledger import InMemoryLedger
+from adapters.memory.remote_ledger import LedgerServer
+from adapters.postgres.probe_schema import RIGHTS
+from entrypoints.sandbox.resources import free_port
+from tests.contracts.wallet import FEE_CODE, POST, VOID, Case, Wallet, void_by_other
+from tests.helpers.worker_process import (
+    CONSOLE_SCRIPT,
+    PATIENCE_S,
+    REPOSITORY,
+    run_command,
+)
+from tests.integration.postgres.postgres_bench import PostgresBench
+from tests.unit.memory.memory_bank import MemoryBank
+
+pytestmark = pytest.mark.integration
+
+HOUR_MS = 3_600_000
+SECRET = "hunter2"
+NOW = ("--grace", "0s")
+"""Nothing counts as in flight: the tests have just done it all."""
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def wallet(bench: PostgresBench) -> Wallet:
+    ledger = InMemoryLedger()
+    return Wallet(bench=bench, ledger=FaultyLedger(ledger), bank=MemoryBank(ledger))
+
+
+@pytest.fixture
+def settings(database_url: str, wallet: Wallet) -> Iterator[dict[str, str]]:
+    """The settings of the command; no Redis is among them."""
+    memory = wallet.ledger.ledger
+    assert isinstance(memory, InMemoryLedger)
+    with LedgerServer(wallet.ledger, fee_scan=memory) as server:
+        yield {
+            "DATABASE_URL": database_url,
+            "TIGERBEETLE_ADDRESSES": server.url,
+            "TIGERBEETLE_CLUSTER_ID": "0",
+            "OUTBOX_PSP_FEE_CODE": str(FEE_CODE),
+        }
+
+
+@pytest.fixture
+def reconcile(settings: dict[str, str]) -> Run:
+    """Run the command; keyword arguments are settings."""
+
+    def run(*arguments: str, **changes: str) -> "subprocess.CompletedProcess[str]":
+        return run_command("reconcile", *arguments, environment=settings | changes)
+
+    return run
+
+
+def settled(wallet: Wallet, count: int = 1) -> list[Case]:
+    """Return intents that the worker has settled."""
+    cases = [wallet.add_case(POST, frozen=(100, 50), fee_satang=5) for _ in range(count)]
+    wallet.settle_until_idle()
+    return cases
+
+
+def unposted(wallet: Wallet, bench: PostgresBench) -> Case:
+    """Return an intent that somebody has settled by hand, and its money is frozen."""
+    case = wallet.add_case(POST)
+    bench.execute("DELETE FROM pm.outbox_event WHERE intent_id = %s", case.intent_id)
+    bench.execute(
+        "INSERT INTO pm.tx_history (intent_id, line_no, kind, amount_satang, currency)"
+        " VALUES (%s, 0, 'PRINCIPAL', 100, 'THB')",
+        case.intent_id,
+    )
+    bench.set_intent_status(case.intent_id, "SETTLED")
+    return case
+
+
+def overdue(wallet: Wallet, bench: PostgresBench) -> Case:
+    """Return an intent that nobody has ordered anything for."""
+    case = wallet.add_case(POST)
+    bench.execute("DELETE FROM pm.outbox_event WHERE intent_id = %s", case.intent_id)
+    bench.set_age(case.intent_id, HOUR_MS)
+    return case
+
+
+def kinds(done: "subprocess.CompletedProcess[str]") -> set[tuple[str, str]]:
+    """Return intent and kind of each difference of a JSON answer."""
+    body = json.loads(done.stdout)
+    return {(one["intent_id"], one["kind"]) for one in body["differences"]}
+
+
+# What is shown.
+
+
+def test_where_everything_agrees_it_says_so_and_ends_well(wallet: Wallet, reconcile: Run) -> None:
+    settled(wallet, 3)
+    wallet.add_case(VOID)
+    wallet.settle_until_idle()
+
+    done = reconcile(*NOW)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "4 intents checked, no difference.\n"
+
+
+def test_an_empty_database_agrees_with_any_ledger(reconcile: Run) -> None:
+    done = reconcile()
+
+    assert (done.returncode, done.stdout) == (0, "0 intents checked, no difference.\n")
+
+
+def test_each_difference_is_a_line_and_the_last_line_sums_up(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    settled(wallet)
+    frozen, waiting = unposted(wallet, bench), overdue(wallet, bench)
+
+    done = reconcile(*NOW)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    header, *lines, summary = done.stdout.splitlines()
+    assert header.split() == ["intent", "status", "difference", "mend", "detail"]
+    columns = [header.index(name) for name in ("status", "difference", "mend", "detail")]
+    for line in lines:
+        assert all(line[at - 1] == " " != line[at] for at in columns)
+    assert sorted(tuple(line.split()[:4]) for line in lines) == sorted(
+        [
+            (str(frozen.intent_id), "SETTLED", "settled_not_posted", "post_pending"),
+            (str(waiting.intent_id), "AUTHORIZED", "no_event", "-"),
+        ]
+    )
+    assert summary == (
+        "3 intents checked, 2 differences: 1 no_event, 1 settled_not_posted;"
+        " 1 of them the worker can mend (--fix)."
+    )
+
+
+def test_json_is_one_document_with_everything_in_it(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    settled(wallet)
+    case = unposted(wallet, bench)
+
+    done = reconcile("--json", *NOW)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    body = json.loads(done.stdout)
+    (difference,) = body.pop("differences")
+    assert body == {"intents": 2, "counts": {"settled_not_posted": 1}}
+    assert "100" in difference.pop("detail")
+    assert difference == {
+        "intent_id": str(case.intent_id),
+        "status": "SETTLED",
+        "kind": "settled_not_posted",
+        "mend": "post_pending",
+    }
+
+
+def test_json_without_a_difference_is_a_document_too(wallet: Wallet, reconcile: Run) -> None:
+    settled(wallet)
+
+    done = reconcile("--json", *NOW)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"differences": [], "intents": 1, "counts": {}}
+
+
+def test_what_steers_a_terminal_is_not_shown(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    case = overdue(wallet, bench)
+    bench.execute("ALTER TABLE pm.intent DROP CONSTRAINT intent_status_chk")
+    bench.set_intent_status(case.intent_id, "SETTLED")
+    bench.execute(
+        "INSERT INTO pm.tx_history (intent_id, line_no, kind, amount_satang, currency)"
+        " VALUES (%s, 0, E'\\x1b[2J\\n', 1, 'THB')",
+        case.intent_id,
+    )
+
+    done = reconcile(*NOW)
+
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout
+    assert all(str(case.intent_id) in line for line in done.stdout.splitlines()[1:-1])
+
+
+# What is compared.
+
+
+def test_an_intent_that_is_in_flight_is_no_difference(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    case = wallet.add_case(POST)
+    wallet.settle_until_idle()
+    # As it would be in the middle of a batch: the ledger is ahead of the database.
+    bench.set_intent_status(case.intent_id, "AUTHORIZED")
+    bench.execute("DELETE FROM pm.tx_history")
+
+    assert reconcile().returncode == 0
+    assert reconcile("--grace", "0s").returncode == 1
+
+
+def test_only_what_is_named_is_compared(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    (fine,) = settled(wallet)
+    bad = unposted(wallet, bench)
+    nobody = str(uuid4())
+
+    assert reconcile(str(fine.intent_id)).returncode == 0
+    done = reconcile("--json", *NOW, str(bad.intent_id), nobody)
+
+    assert done.returncode == 1
+    assert kinds(done) == {
+        (str(bad.intent_id), "settled_not_posted"),
+        (nobody, "intent_missing"),
+    }
+
+
+def test_only_the_period_is_compared(wallet: Wallet, bench: PostgresBench, reconcile: Run) -> None:
+    case = unposted(wallet, bench)
+    bench.set_age(case.intent_id, 30 * HOUR_MS)
+    ((changed_at,),) = bench.execute("SELECT updated_at FROM pm.intent")
+
+    assert reconcile(*NOW).returncode == 0
+    assert reconcile(*NOW, "--since", "31h").returncode == 1
+    assert reconcile(*NOW, "--since", "31h", "--until", "29h").returncode == 1
+    assert reconcile(*NOW, "--since", "29h", "--until", "1s").returncode == 0
+    assert reconcile(*NOW, "--since", changed_at.isoformat()).returncode == 1
+    assert reconcile(*NOW, "--since", "40h", "--until", changed_at.isoformat()).returncode == 0
+
+
+def test_how_long_things_may_take_can_be_said(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    waiting = overdue(wallet, bench)
+    expiring = wallet.add_case(POST, timeout_s=7_200)
+
+    done = reconcile("--json", *NOW, "--unordered-after", "2h", "--expiring-within", "3h")
+
+    assert kinds(done) == {(str(expiring.intent_id), "expires_soon")}
+    assert kinds(reconcile("--json", *NOW)) == {(str(waiting.intent_id), "no_event")}
+
+
+# What it may do.
+
+
+def test_it_needs_no_right_but_to_read(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    settled(wallet)
+    case = unposted(wallet, bench)
+    bench.execute("DROP ROLE IF EXISTS pm_auditor")
+    bench.execute("CREATE ROLE pm_auditor LOGIN")
+    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_auditor")
+    bench.execute(
+        "GRANT SELECT ON pm.intent, pm.outbox_event, pm.psp_tx_map, pm.tx_history,"
+        " pm.tb_account_map TO pm_auditor"
+    )
+
+    done = reconcile("--json", *NOW, DATABASE_URL=make_conninfo(bench.url, user="pm_auditor"))
+
+    assert kinds(done) == {(str(case.intent_id), "settled_not_posted")}
+
+
+def test_nothing_is_sent_to_the_ledger_but_questions(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    unposted(wallet, bench)
+    wallet.ledger.calls.clear()
+
+    reconcile(*NOW)
+
+    assert {call.method for call in wallet.ledger.calls} == {"lookup", "find_resolutions"}
+
+
+# --fix.
+
+
+def events(bench: PostgresBench) -> list[tuple[UUID, str, str]]:
+    return [
+        (intent_id, action, status)
+        for intent_id, action, status in bench.execute(
+            "SELECT intent_id, action, status FROM pm.outbox_event ORDER BY id"
+        )
+    ]
+
+
+def test_fix_says_what_it_would_do_and_does_nothing_without_a_yes(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    case = unposted(wallet, bench)
+    overdue(wallet, bench)
+
+    done = reconcile(*NOW, "--fix")  # its stdin is at its end
+
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    assert f"{case.intent_id}  post_pending  since settled_not_posted" in lines
+    assert lines[-1] == "Insert 1? [y/N] "
+    assert events(bench) == []
+
+
+@pytest.mark.parametrize(("answer", "orders"), [("n\n", 0), ("\n", 0), ("y\n", 1), ("YES\n", 1)])
+def test_fix_does_what_it_is_told(
+    wallet: Wallet,
+    bench: PostgresBench,
+    settings: dict[str, str],
+    answer: str,
+    orders: int,
+) -> None:
+    unposted(wallet, bench)
+
+    done = run_command("reconcile", *NOW, "--fix", environment=settings, stdin=answer)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert len(events(bench)) == orders
+
+
+def test_a_closed_stdin_is_a_no(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    unposted(wallet, bench)
+
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{CONSOLE_SCRIPT}" reconcile --grace 0s --fix <&-'],
+        cwd=REPOSITORY,
+        env=settings | {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert events(bench) == []
+
+
+def test_what_was_ordered_the_worker_mends(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    frozen = unposted(wallet, bench)
+    released = wallet.add_case(VOID)
+    bench.execute("DELETE FROM pm.outbox_event WHERE intent_id = %s", released.intent_id)
+    wallet.create(*map(void_by_other, released.pending_ids))
+
+    done = reconcile(*NOW, "--fix", "--yes")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "2 of 2 ordered" in done.stdout.splitlines()[-1]
+    assert sorted(events(bench)) == sorted(
+        [
+            (frozen.intent_id, "post_pending", "pending"),
+            (released.intent_id, "void_pending", "pending"),
+        ]
+    )
+    for case, status in ((frozen, "SETTLED"), (released, "AUTHORIZED")):
+        (audit,) = bench.audit(case.intent_id)
+        assert (audit.status_from, audit.status_to, audit.reason) == (status, status, "reconcile")
+
+    wallet.settle_until_idle()
+
+    assert wallet.posted_satang(frozen) == 100
+    assert wallet.intent_status(released) == "FAILED"
+    assert reconcile(*NOW).returncode == 0
+
+
+def test_json_tells_what_was_ordered(wallet: Wallet, bench: PostgresBench, reconcile: Run) -> None:
+    case = unposted(wallet, bench)
+
+    done = reconcile("--json", "--fix", "--yes", *NOW)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    ((event_id,),) = bench.execute("SELECT id FROM pm.outbox_event")
+    assert json.loads(done.stdout)["orders"] == [
+        {
+            "intent_id": str(case.intent_id),
+            "action": "post_pending",
+            "outcome": "ordered",
+            "event_id": event_id,
+            "detail": f"event {event_id}",
+        }
+    ]
+
+
+def test_one_order_that_is_refused_stops_no_other(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    bad, good = unposted(wallet, bench), unposted(wallet, bench)
+    bench.execute(
+        "CREATE FUNCTION pm.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF NEW.intent_id = '{bad.intent_id}' THEN RAISE EXCEPTION 'no' USING ERRCODE = '23514';"
+        " END IF; RETURN NULL; END $$"
+    )
+    bench.execute(
+        "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON pm.outbox_event"
+        " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pm.refuse()"
+    )
+
+    done = reconcile(*NOW, "--fix", "--yes")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    outcomes = {tuple(line.split()[:2]) for line in done.stdout.splitlines()[-3:-1]}
+    assert outcomes == {("refused", str(bad.intent_id)), ("ordered", str(good.intent_id))}
+    assert [intent_id for intent_id, _, _ in events(bench)] == [good.intent_id]
+
+
+def test_fix_needs_what_the_worker_may_and_to_insert_events(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    unposted(wallet, bench)
+    bench.execute("DROP ROLE IF EXISTS pm_mender")
+    bench.execute("CREATE ROLE pm_mender LOGIN")
+    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_mender")
+    for table, rights in RIGHTS.items():
+        bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_mender")
+    # What docs/running.md names beside those.
+    bench.execute("GRANT SELECT ON pm.tx_history TO pm_mender")
+    bench.execute("GRANT INSERT ON pm.outbox_event TO pm_mender")
+    bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_mender")
+
+    done = reconcile(
+        *NOW, "--fix", "--yes", DATABASE_URL=make_conninfo(bench.url, user="pm_mender")
+    )
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert len(events(bench)) == 1
+
+
+def test_where_nothing_can_be_mended_nobody_is_asked(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    overdue(wallet, bench)
+
+    done = reconcile(*NOW, "--fix")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "[y/N]" not in done.stdout
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--since", "yesterday"], "how long ago"),
+        (["--until", "2026-05-29"], "offset"),
+        (["--grace", "soon"], "length of time"),
+        (["--since", "1h", "--until", "2h"], "before"),
+        (["--since", "1h", str(UUID(int=1))], "either intents or a period"),
+        (["not-an-intent"], "UUID"),
+        (["--fix", "--json"], "--yes"),
+    ],
+)
+def test_what_makes_no_sense_is_a_fault_of_usage(
+    reconcile: Run, arguments: list[str], words: str
+) -> None:
+    done = reconcile(*arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_a_database_that_is_away_is_one_line(reconcile: Run, json_too: list[str]) -> None:
+    url = f"postgresql://pm:{SECRET}@127.0.0.1:{free_port()}/pm"
+
+    done = reconcile(*json_too, DATABASE_URL=url)
+
+    assert (done.returncode, done.stdout) == (69, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert SECRET not in done.stderr
+
+
+def test_a_ledger_that_is_away_is_one_line(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    unposted(wallet, bench)
+
+    done = reconcile(TIGERBEETLE_ADDRESSES=f"memory://127.0.0.1:{free_port()}")
+
+    assert done.returncode == 69
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_setting_that_is_missing_is_one_line(reconcile: Run) -> None:
+    done = reconcile(TIGERBEETLE_CLUSTER_ID="")
+
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr == "outbox-worker: TIGERBEETLE_CLUSTER_ID: field required\n"
+
+
+def test_a_right_that_is_missing_is_one_line(bench: PostgresBench, reconcile: Run) -> None:
+    bench.execute("DROP ROLE IF EXISTS pm_stranger")
+    bench.execute("CREATE ROLE pm_stranger LOGIN")
+
+    done = reconcile(DATABASE_URL=make_conninfo(bench.url, user="pm_stranger"))
+
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "docs/running.md" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,179 @@
+"""How differences are shown: as they come, in columns or as one JSON document."""
+
+import io
+import json
+from uuid import UUID
+
+import pytest
+
+from application.use_cases.reconcile import Checked
+from domain.intents import Action, EventId, IntentId
+from domain.reconciliation.differences import Difference, DifferenceKind
+from entrypoints.reconcile_orders import ORDERS_MAX, Mendable, Ordered, Outcome
+from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport, summary
+
+Kind = DifferenceKind
+MEND = Action.POST_PENDING
+
+
+def a_difference(
+    number: int = 1,
+    kind: DifferenceKind = Kind.SETTLED_NOT_POSTED,
+    *,
+    status: str = "SETTLED",
+    detail: str = "100 satang",
+    mend: Action | None = None,
+) -> Difference:
+    return Difference(
+        intent_id=IntentId(UUID(int=number)), kind=kind, status=status, detail=detail, mend=mend
+    )
+
+
+def tally_of(*steps: Checked) -> Tally:
+    tally = Tally()
+    for step in steps:
+        tally.add(step)
+    return tally
+
+
+@pytest.fixture
+def output() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def text(output: io.StringIO) -> Report:
+    return TextReport(output)
+
+
+@pytest.fixture
+def as_json(output: io.StringIO) -> Report:
+    return JsonReport(output)
+
+
+# For people.
+
+
+def test_columns_stay_where_they_are(text: Report, output: io.StringIO) -> None:
+    text.add(Checked(1, (a_difference(1, Kind.NO_EVENT, status="MANUAL_REVIEW"),)))
+    text.add(Checked(0, (a_difference(2, mend=MEND), a_difference(3, status=""))))
+
+    header, *lines = output.getvalue().splitlines()
+    assert [line.index("100 satang") for line in lines] == [header.index("detail")] * 3
+    assert [line.split()[1:4] for line in lines] == [
+        ["MANUAL_REVIEW", "no_event", "-"],
+        ["SETTLED", "settled_not_posted", "post_pending"],
+        ["-", "settled_not_posted", "-"],
+    ]
+
+
+def test_where_nothing_differs_there_is_no_header(text: Report, output: io.StringIO) -> None:
+    text.add(Checked(1_000, ()))
+
+    assert output.getvalue() == ""
+
+
+def test_whatever_the_detail_says_a_difference_is_one_line(
+    text: Report, output: io.StringIO
+) -> None:
+    text.add(Checked(1, (a_difference(status="A\nB", detail="a\x1b[31m\r\nb\u2028c"),)))
+
+    (_, line) = output.getvalue().split("\n")[:-1]
+    assert "\x1b" not in line
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        ([Checked(0, ())], "0 intents checked, no difference."),
+        ([Checked(1, ())], "1 intent checked, no difference."),
+        ([Checked(99_000, ()), Checked(1_000, ())], "100,000 intents checked, no difference."),
+        (
+            [Checked(2, (a_difference(),))],
+            "2 intents checked, 1 difference: 1 settled_not_posted.",
+        ),
+        (
+            [
+                Checked(2, (a_difference(), a_difference(2, Kind.FEE_MISSING))),
+                Checked(0, (a_difference(3, Kind.FEE_TWICE), a_difference(4, mend=MEND))),
+            ],
+            "2 intents checked, 4 differences: 2 settled_not_posted, 1 fee_missing, 1 fee_twice;"
+            " 1 of them the worker can mend (--fix).",
+        ),
+    ],
+)  # fmt: skip
+def test_the_last_line_sums_up(steps: list[Checked], sentence: str) -> None:
+    assert summary(tally_of(*steps)) == sentence
+
+
+def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: io.StringIO) -> None:
+    one = a_difference(mend=MEND)
+
+    text.add_orders(
+        [
+            Ordered(one, Outcome.ORDERED, EventId(7), "event 7"),
+            Ordered(one, Outcome.LEFT, None, "it has changed"),
+        ]
+    )
+
+    first, second, last = output.getvalue().splitlines()
+    assert first.split() == ["ordered", str(one.intent_id), "post_pending", "event", "7"]
+    assert second.split()[:2] == ["left", str(one.intent_id)]
+    assert last.startswith("1 of 2 ordered.")
+
+
+# For programs.
+
+
+def test_json_is_written_as_it_comes(as_json: Report, output: io.StringIO) -> None:
+    assert output.getvalue() == ""
+    as_json.add(Checked(1, (a_difference(1),)))
+    assert '"00000000-0000-0000-0000-000000000001"' in output.getvalue()
+    as_json.add(Checked(1, (a_difference(2, detail='"ฝาก"\n'),)))
+    as_json.sum_up(tally_of(Checked(2, (a_difference(), a_difference()))))
+    as_json.end()
+
+    body = json.loads(output.getvalue())
+    assert [one["intent_id"][-1] for one in body["differences"]] == ["1", "2"]
+    assert body["differences"][1]["detail"] == '"ฝาก"\n'
+    assert (body["intents"], body["counts"]) == (2, {"settled_not_posted": 2})
+
+
+@pytest.mark.parametrize("orders", [0, 1, 3])
+def test_json_with_orders_is_one_document_too(
+    as_json: Report, output: io.StringIO, orders: int
+) -> None:
+    as_json.sum_up(tally_of())
+    as_json.add_orders([Ordered(a_difference(), Outcome.REFUSED, None, "no")] * orders)
+    as_json.end()
+
+    body = json.loads(output.getvalue())
+    assert body["differences"] == []
+    assert [one["outcome"] for one in body["orders"]] == ["refused"] * orders
+
+
+# What --fix remembers.
+
+
+def test_one_order_an_intent_is_remembered_and_only_what_can_be_mended() -> None:
+    mendable = Mendable()
+
+    mendable.add([a_difference(1), a_difference(2, mend=MEND)])
+    mendable.add([a_difference(2, Kind.NO_EVENT, mend=Action.VOID_PENDING)])
+
+    assert [(one.intent_id.int, one.mend) for one in mendable.differences.values()] == [
+        (2, "post_pending")
+    ]
+    assert not mendable.has_more
+
+
+def test_no_more_orders_are_remembered_than_a_run_may_give() -> None:
+    mendable = Mendable()
+
+    mendable.add(a_difference(number, mend=MEND) for number in range(ORDERS_MAX))
+    assert not mendable.has_more
+    mendable.add([a_difference(ORDERS_MAX, mend=MEND)])
+
+    assert len(mendable.differences) == ORDERS_MAX
+    assert mendable.has_more
