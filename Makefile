@@ -71,7 +71,11 @@ replay-ledger: setup ## Replay recorded ledger programs: make replay-ledger FILE
 	@$(if $(FILE),,echo "usage: make replay-ledger FILE=programs.jsonl" >&2; exit 2)
 	$(bin)/python -m tests.replay_ledger "$(FILE)"
 
+.PHONY: mutants
+mutants: setup ## Change the domain in many ways: do the tests notice? (minutes)
+	@$(bin)/python tools/mutants $(bin)/mutmut tools/mutants.toml
+
 .PHONY: clean
 clean: ## Remove .venv, caches and builds
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist mutants
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

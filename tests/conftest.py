@@ -42,6 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile(
         "pm-outbox", parent=hypothesis.settings(), deadline=None, print_blob=True
     )
+    # Thousands of short runs, in which what finds a mutant today finds it tomorrow.
+    hypothesis.settings.register_profile(
+        "mutants",
+        parent=hypothesis.settings.get_profile("pm-outbox"),
+        max_examples=20,
+        derandomize=True,
+        database=None,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
     hypothesis.settings.load_profile("pm-outbox")
 
 

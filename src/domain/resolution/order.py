@@ -24,5 +24,5 @@ class Order:
     fee: Fee | None
     fee_code: int
     fee_wanted: bool
-    fee_may_exist: bool = False
-    generations: tuple[int, ...] = ()
+    fee_may_exist: bool
+    generations: tuple[int, ...]

@@ -182,6 +182,14 @@ def test_a_void_fails_the_intent_for_the_psps_reason(
     }
 
 
+def test_the_audit_of_a_void_holds_the_psps_reason_on_one_line_and_within_bounds() -> None:
+    claimed = a_claim(action="void_pending", psp=replace(PSP, last_error="no\n" + "x" * 2_000))
+
+    settle = settled(a_task(Action.VOID_PENDING), claimed)
+
+    assert payload_of(settle.audit)["failureReason"] == "no " + "x" * 497
+
+
 def test_a_void_without_a_psp_fails_the_intent_for_the_default_reason() -> None:
     settle = settled(a_task(Action.VOID_PENDING), a_claim(action="void_pending", psp=None))
 
@@ -219,7 +227,7 @@ def test_an_event_that_agrees_with_a_final_intent_is_only_acknowledged(action: A
 
 
 def test_what_made_no_sense_cannot_be_done() -> None:
-    with pytest.raises(ValueError, match="makes no sense"):
+    with pytest.raises(ValueError, match=r"^an event that makes no sense cannot be done$"):
         concluded(Done(), task=None)
 
 
@@ -342,6 +350,12 @@ def test_a_postponed_event_waits_longest_and_is_not_counted() -> None:
     )
 
 
+def test_a_postponed_event_without_a_retry_row_has_nothing_to_remember() -> None:
+    retry = postpone(a_claim(retry=None), "refused twice", rules())
+
+    assert (retry.attempts, retry.generations) == (0, ())
+
+
 def test_an_event_without_a_retry_row_starts_counting() -> None:
     # Re-enqueued by deleting the row, or failed before that table existed.
     claimed = a_claim(retry_count=50, retry=None)
@@ -403,6 +417,15 @@ def test_where_giving_up_is_off_a_permanent_fault_is_retried_for_ever(
     assert retry.last_error == f"needs_review: {reason}: detail"
     assert retry.generations == (7, 0)
     assert retry.delay_ms == 300_000
+
+
+def test_a_permanent_fault_of_a_first_attempt_has_nothing_to_remember() -> None:
+    retry = concluded(
+        ManualReview(ReviewReason.ORPHAN, "x"), claimed=a_claim(retry=None), policy=NEVER_GIVES_UP
+    )
+
+    assert isinstance(retry, Retry)
+    assert retry.generations == ()
 
 
 hostile = st.text(st.characters(codec=None), max_size=3_000)

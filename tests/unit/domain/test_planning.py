@@ -94,7 +94,24 @@ def test_a_status_and_an_action_mean_what_the_matrix_says(status: str, action: A
 def test_an_unknown_action_is_for_a_person(action: str, orphan: bool) -> None:
     claimed = a_claim(action=action, intent=None if orphan else INTENT)
 
-    assert reviewed(judge_event(claimed)) is ReviewReason.UNKNOWN_ACTION
+    assert judge_event(claimed) == ManualReview(ReviewReason.UNKNOWN_ACTION, f"action '{action}'")
+
+
+@pytest.mark.parametrize(
+    ("status", "action", "detail"),
+    [
+        ("CREATED", "post_pending", "intent is CREATED"),
+        ("MANUAL_REVIEW", "void_pending", "intent is MANUAL_REVIEW"),
+        ("FAILED", "post_pending", "post_pending of an intent that is FAILED"),
+        ("SETTLED", "void_pending", "void_pending of an intent that is SETTLED"),
+        ("re\nfunded", "post_pending", r"intent is 're\nfunded'"),
+    ],
+)
+def test_a_status_that_stands_in_the_way_is_named(status: str, action: str, detail: str) -> None:
+    judged = judge_event(a_claim(intent=replace(INTENT, status=status), action=action))
+
+    assert isinstance(judged, ManualReview)
+    assert judged.detail == detail
 
 
 @actions
@@ -108,7 +125,9 @@ def test_an_orphan_is_for_a_person_and_names_its_intent(action: Action) -> None:
 def test_a_negative_amount_is_for_a_person(action: Action) -> None:
     claimed = a_claim(intent=replace(INTENT, amount_satang=-1), action=action.value)
 
-    assert reviewed(judge_event(claimed)) is ReviewReason.INVALID_AMOUNT
+    assert judge_event(claimed) == ManualReview(
+        ReviewReason.INVALID_AMOUNT, "the intent's amount is -1 satang"
+    )
 
 
 def test_an_amount_of_0_is_an_amount() -> None:
@@ -116,11 +135,21 @@ def test_an_amount_of_0_is_an_amount() -> None:
 
 
 @actions
-@pytest.mark.parametrize("payload_json", ["[]", '"x"', '{"feeSplits":"x"}', "{"])
-def test_a_payload_that_does_not_parse_is_for_a_person(action: Action, payload_json: str) -> None:
+@pytest.mark.parametrize(
+    ("payload_json", "detail"),
+    [
+        ("[]", "payload is an array, not an object"),
+        ('"x"', "payload is a string of 1 characters, not an object"),
+        ('{"feeSplits":"x"}', "feeSplits is a string of 1 characters, not an array"),
+        ("{", "payload cannot be read: JSONDecodeError"),
+    ],
+)
+def test_a_payload_that_does_not_parse_is_for_a_person_and_says_why(
+    action: Action, payload_json: str, detail: str
+) -> None:
     judged = judge_event(a_claim(action=action.value, payload_json=payload_json))
 
-    assert reviewed(judged) is ReviewReason.INVALID_PAYLOAD
+    assert judged == ManualReview(ReviewReason.INVALID_PAYLOAD, detail)
 
 
 def test_more_fees_than_money_are_for_a_person() -> None:
@@ -250,27 +279,29 @@ def test_a_post_without_transfers_is_for_a_person() -> None:
     task = a_task(intent=replace(INTENT, tb_transfer_ids=()))
 
     # Even before its accounts are looked at: nothing can be charged for it.
-    assert reviewed(planned(task, accounts={})) is ReviewReason.NO_TRANSFERS
+    assert planned(task, accounts={}) == ManualReview(
+        ReviewReason.NO_TRANSFERS, "nothing was frozen for this intent"
+    )
 
 
 @actions
 @pytest.mark.parametrize(
-    "ids",
+    ("ids", "detail"),
     [
-        (None,),
-        (None, None),
-        (PENDING_UUIDS[0], None),
-        (PENDING_UUIDS[0], PENDING_UUIDS[0]),
-        (*PENDING_UUIDS, PENDING_UUIDS[0]),
+        ((None,), "tb_transfer_ids has a NULL"),
+        ((None, None), "tb_transfer_ids has a NULL"),
+        ((PENDING_UUIDS[0], None), "tb_transfer_ids has a NULL"),
+        ((PENDING_UUIDS[0], PENDING_UUIDS[0]), "tb_transfer_ids repeats an id"),
+        ((*PENDING_UUIDS, PENDING_UUIDS[0]), "tb_transfer_ids repeats an id"),
     ],
     ids=["a NULL", "two NULLs", "a NULL beside an id", "an id twice", "an id again"],
 )
 def test_transfer_ids_that_make_no_chain_are_for_a_person(
-    action: Action, ids: tuple[UUID | None, ...]
+    action: Action, ids: tuple[UUID | None, ...], detail: str
 ) -> None:
     task = a_task(action, intent=replace(INTENT, tb_transfer_ids=ids))
 
-    assert reviewed(planned(task)) is ReviewReason.INVALID_TRANSFER_IDS
+    assert planned(task) == ManualReview(ReviewReason.INVALID_TRANSFER_IDS, detail)
 
 
 @pytest.mark.parametrize("uuid", [UUID(int=0), UUID(int=2**128 - 1)])

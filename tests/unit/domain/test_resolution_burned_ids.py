@@ -15,6 +15,7 @@ from domain.transfers import AccountId, Transfer, TransferId
 from domain.verdicts import Done, RetryLater, RetryReason
 from tests.unit.domain.frozen_money import (
     AMOUNTS,
+    ASKS_MAX,
     DUE_FEE,
     INTENT_ID,
     LEDGER,
@@ -111,6 +112,7 @@ def test_a_fee_walks_a_bounded_way_and_the_next_attempt_goes_on_there() -> None:
     first = money.post()
     assert isinstance(first, RetryLater)
     assert first.reason is RetryReason.FEE_REFUSED
+    assert first.detail == "psp fee: id_already_failed"
     assert first.generations == (0, 0, BURNED_IDS_MAX)
     assert money.moved() == amounts(2)
     assert money.fees() == []
@@ -124,7 +126,7 @@ def test_an_attempt_asks_no_more_often_than_the_limit(action: Action) -> None:
     resolution = Resolution(FrozenMoney(3).order(action))
     asks = 0
 
-    while isinstance(resolution.ask, CreateChain):
+    while isinstance(resolution.ask, CreateChain) and asks < ASKS_MAX:
         asks += 1
         burned = TransferStatus.ID_ALREADY_FAILED
         others = TransferStatus.LINKED_EVENT_FAILED

@@ -440,15 +440,19 @@ def test_a_chain_that_cannot_be_sent_is_for_a_person(action: Action) -> None:
     assert resolution.verdict == ManualReview(ReviewReason.LEDGER_REFUSED, "longer than a request")
 
 
-def test_a_verdict_names_the_pending_transfer_and_the_answer() -> None:
-    money = FrozenMoney.with_all_frozen(2)
-    money.resolve_by_hand(1, VOID)
+def test_a_verdict_on_a_transfer_that_is_not_as_meant_names_the_pending_transfer() -> None:
+    ours = build_resolving_transfer(INTENT_ID, Action.POST_PENDING, pending_id_of(0), generation=0)
+    different, in_part = FrozenMoney.with_all_frozen(1), FrozenMoney.with_all_frozen(1)
+    different.must_send(replace(ours, amount=40))
+    in_part.resolve_by_hand(0, POST, amount=40)
+    named = f"pending transfer {pending_id_of(0):032x}"
 
-    verdict = money.post()
-
-    assert isinstance(verdict, ManualReview)
-    assert f"{pending_id_of(1):032x}" in verdict.detail
-    assert "pending_transfer_already_voided" in verdict.detail
+    assert different.post() == ManualReview(
+        ReviewReason.DIFFERENT_TRANSFER_EXISTS, f"{named}: exists_with_different_amount"
+    )
+    assert in_part.post() == ManualReview(
+        ReviewReason.POSTED_IN_PART, f"{named}: pending_transfer_already_posted"
+    )
 
 
 # The ledger contradicts itself: nothing may be concluded from it.

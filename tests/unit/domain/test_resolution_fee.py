@@ -129,7 +129,7 @@ def test_a_fee_that_cannot_be_sent_is_asked_for_again() -> None:
 
     resolution.answer(ChainRefused("amount is out of range"))
 
-    assert "amount is out of range" in fee_refused(resolution.verdict).detail
+    assert fee_refused(resolution.verdict).detail == "psp fee: amount is out of range"
 
 
 def test_a_fee_that_exists_and_is_not_shown_is_not_taken_for_charged() -> None:
@@ -139,7 +139,7 @@ def test_a_fee_that_exists_and_is_not_shown_is_not_taken_for_charged() -> None:
     resolution.answer((TransferStatus.EXISTS,))
     resolution.answer({})
 
-    assert "exists" in fee_refused(resolution.verdict).detail
+    assert fee_refused(resolution.verdict).detail == "psp fee: exists"
 
 
 @pytest.mark.parametrize("before_chain", [True, False])
