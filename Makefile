@@ -1,6 +1,5 @@
 # Run "make" for the list of targets. Everything happens in .venv, which "setup" makes from
-# requirements.lock; with that in place no target but "lock" needs a network.
-
+# requirements.lock; with that in place only "lock" and "mutants" need a network.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -73,6 +72,8 @@ replay-ledger: setup ## Replay recorded ledger programs: make replay-ledger FILE
 
 .PHONY: mutants
 mutants: setup ## Change the domain in many ways: do the tests notice? (minutes)
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		--requirement requirements-mutants.lock
 	@$(bin)/python tools/mutants $(bin)/mutmut tools/mutants.toml
 
 .PHONY: clean
