@@ -1,5 +1,6 @@
 # Run "make" for the list of targets. Everything happens in .venv, which "setup" makes from
 # requirements.lock; with that in place only "lock" and "mutants" need a network.
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
