@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
 from adapters.memory.ledger import InMemoryLedger
@@ -29,6 +29,8 @@ from tests.ledger_programs import (
     Records,
     Wait,
 )
+
+I = TypeVar("I", bound=int)
 
 START_NS: Final = 1_700_000_000_000_000_000
 REQUEST_NS: Final = 100_000
@@ -198,7 +200,7 @@ class _Run:
         """Return the latest record's timestamp, if one of *events* needs it."""
         if not any(_is_relative(event.timestamp_ns) for event in events):
             return 0
-        records = (*self._accounts(), *self._transfers())
+        records: list[Account | Transfer] = [*self._accounts(), *self._transfers()]
         return max((record.timestamp_ns for record in records), default=LATEST_NS)
 
     def _accounts(self) -> Sequence[Account]:
@@ -209,7 +211,8 @@ class _Run:
 
     def _records(self) -> Records:
         accounts, transfers = self._accounts(), self._transfers()
-        times = _times(record.timestamp_ns for record in (*accounts, *transfers))
+        records: list[Account | Transfer] = [*accounts, *transfers]
+        times = _times(record.timestamp_ns for record in records)
         found = self._ledger.find_resolutions(list(self._searches(transfers)))
         return Records(
             accounts=tuple(
@@ -251,7 +254,7 @@ class _Run:
         )
 
 
-def _again(ids: Iterable[int]) -> Sequence[int]:
+def _again(ids: Iterable[I]) -> Sequence[I]:
     """An id that is asked for twice is answered twice."""
     return list(itertools.islice(ids, 1))
 

@@ -1,0 +1,106 @@
+"""Generate programs from a seed, run them on two ledgers, and shrink what differs."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hypothesis import Phase, find, settings
+from hypothesis.errors import Flaky, NoSuchExample
+
+from tests.ledger_differences import Difference, differences
+from tests.ledger_programs import Answers, CreateAccounts, CreateTransfers, Program, Recording
+from tests.parity.programs import programs as all_programs
+
+BATCH: Final = 9
+"""Programs of one seed: hypothesis goes on with variations of these, which show less."""
+
+Runner = Callable[[Sequence[Program]], Sequence[Answers]]
+"""Runs programs, each as if it were alone, and returns the answers to each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A program, what the real ledger answered, and where the other one parts from it."""
+
+    name: str
+    program: Program
+    answers: Answers
+    differences: Sequence[Difference]
+
+
+def generate(seed: str) -> list[Program]:
+    """Return the ``BATCH`` programs of *seed*, the same ones each time."""
+    programs: list[Program] = []
+
+    def collect(program: Program) -> bool:
+        programs.append(program)
+        return False
+
+    try:
+        _find(seed, collect)
+    except NoSuchExample:
+        pass
+    return programs
+
+
+def compare(named: Sequence[tuple[str, Program]], real: Runner, other: Runner) -> list[Comparison]:
+    """Run all programs on both ledgers."""
+    programs = [program for _, program in named]
+    answered = zip(named, real(programs), other(programs), strict=True)
+    return [
+        Comparison(
+            name=name,
+            program=program,
+            answers=expected,
+            differences=_differences(name, program, expected, got),
+        )
+        for (name, program), expected, got in answered
+    ]
+
+
+def shrink(seed: str, number: int, real: Runner, other: Runner) -> Comparison:
+    """Return the simplest variation that differs of the program *number* of *seed*.
+
+    The programs before it are generated anew, but not run.
+    """
+    name = f"{seed}-{number}"
+    seen = 0
+
+    def differs(program: Program) -> bool:
+        nonlocal seen
+        seen += 1
+        if seen <= number:
+            return False
+        (comparison,) = compare([(name, program)], real, other)
+        return bool(comparison.differences)
+
+    try:
+        program = _find(seed, differs)
+    except (Flaky, NoSuchExample):
+        program = generate(seed)[number]
+    (comparison,) = compare([(name, program)], real, other)
+    return comparison
+
+
+def _find(seed: str, condition: Callable[[Program], bool]) -> Program:
+    return find(
+        all_programs,
+        condition,
+        settings=settings(
+            max_examples=BATCH,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate, Phase.shrink],
+        ),
+        random=random.Random(seed),
+    )
+
+
+def _differences(
+    name: str, program: Program, expected: Answers, got: Answers
+) -> Sequence[Difference]:
+    recording = Recording(
+        name=name, program=program, statuses=expected.statuses, end=expected.records
+    )
+    return differences(recording, got)

@@ -1,0 +1,216 @@
+"""Run ledger programs on a real TigerBeetle server, many side by side.
+
+The server keeps everything, so each run of a program has ids of its own. Its time is real:
+programs that wait do it together, for one of their time-outs to end them all.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar, cast
+
+import tigerbeetle as tb
+
+from adapters.memory.ledger_account_status import AccountStatus
+from adapters.tigerbeetle.client_holder import ClientHolder
+from adapters.tigerbeetle.conversion import (
+    account_from_client,
+    from_client,
+    status_from_client,
+    to_client,
+)
+from adapters.tigerbeetle.ledger import TigerBeetleLedger
+from adapters.tigerbeetle.official_client import OfficialClient, official_client
+from domain.ledger_requests import ResolutionSearch
+from domain.transfer_status import AnyStatus
+from domain.transfers import Account, AccountId, Transfer, TransferFlags, TransferId
+from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
+from entrypoints.sandbox.waiting import wait_until
+from tests.ledger_programs import Answers, CreateTransfers, Program
+from tests.ledger_runs import Run, start
+from tests.parity.programs import EXPIRES_S
+
+T = TypeVar("T")
+
+ANSWER_TIMEOUT_S: Final = 30.0
+RELEASE_TIMEOUT_S: Final = 30.0
+CLOSE_TIMEOUT_S: Final = 5.0
+RUN_ATTEMPTS_MAX: Final = 5
+IN_TIME_S: Final = 0.9 * EXPIRES_S
+"""A run that is under way for longer between two waits may see a time-out pass: it tells nothing."""
+
+
+class ServerTooSlowError(Exception):
+    """Programs took so long, again and again, that their time-outs passed meanwhile."""
+
+
+class ServerLedger:
+    """A ``tests.ledger_runs.ProgramLedger``; searches go through our own adapter.
+
+    Every call raises LedgerUnavailableError when the server does not answer in time.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._clients = ClientHolder(
+            lambda: official_client(CLUSTER_ID, address), close_timeout_s=CLOSE_TIMEOUT_S
+        )
+        self._adapter = TigerBeetleLedger(
+            addresses=address, cluster_id=CLUSTER_ID, deadline_s=ANSWER_TIMEOUT_S
+        )
+
+    def create_accounts(self, accounts: Sequence[Account]) -> list[AccountStatus]:
+        """Create accounts as one request."""
+        sent = list(map(_account_to_client, accounts))
+        results = self._call(lambda client: client.create_accounts(sent))
+        return [AccountStatus(int(result.status)) for result in results]
+
+    def create_transfers(self, transfers: Sequence[Transfer]) -> list[AnyStatus]:
+        """Create transfers as one request."""
+        sent = list(map(to_client, transfers))
+        results = self._call(lambda client: client.create_transfers(sent))
+        return list(map(status_from_client, results))
+
+    def lookup_accounts(self, ids: Sequence[AccountId]) -> list[Account]:
+        """Return those accounts that exist."""
+        found = self._call(lambda client: client.lookup_accounts(list[int](ids)))
+        return list(map(account_from_client, found))
+
+    def lookup_transfers(self, ids: Sequence[TransferId]) -> list[Transfer]:
+        """Return those transfers that exist."""
+        found = self._call(lambda client: client.lookup_transfers(list[int](ids)))
+        return list(map(from_client, found))
+
+    def find_resolutions(
+        self, searches: Sequence[ResolutionSearch]
+    ) -> Sequence[tuple[Transfer, ...]]:
+        """See the port."""
+        return self._adapter.find_resolutions(searches)
+
+    def close(self) -> None:
+        """Close both clients."""
+        self._clients.close()
+        self._adapter.close()
+
+    def _call(self, request: Callable[[OfficialClient], T]) -> T:
+        return self._clients.call(
+            lambda client: request(cast(OfficialClient, client)), timeout_s=ANSWER_TIMEOUT_S
+        )
+
+
+class Server:
+    """Runs programs on a server."""
+
+    def __init__(self, ledger: ServerLedger) -> None:
+        self._ledger = ledger
+
+    def __call__(self, programs: Sequence[Program]) -> list[Answers]:
+        """Run *programs* and return the answers to each, in their order.
+
+        Raises:
+            ServerTooSlowError: after several attempts.
+        """
+        answers: dict[int, Answers] = {}
+        for _ in range(RUN_ATTEMPTS_MAX):
+            answers |= self._run(
+                {n: program for n, program in enumerate(programs) if n not in answers}
+            )
+            if len(answers) == len(programs):
+                return [answers[number] for number in range(len(programs))]
+        raise ServerTooSlowError(f"{len(programs) - len(answers)} programs, {IN_TIME_S} s each")
+
+    def _run(self, programs: dict[int, Program]) -> dict[int, Answers]:
+        """Return the answers to those programs whose time-outs ended in waits only."""
+        answers: dict[int, Answers] = {}
+        runs: dict[int, Run] = {
+            number: start(program, self._ledger, first_id=_first_id())
+            for number, program in programs.items()
+        }
+        while runs:
+            waiting: dict[int, Run] = {}
+            for number, run in runs.items():
+                started_s = time.monotonic()
+                try:
+                    next(run)
+                    ended = None
+                except StopIteration as end:
+                    ended = end.value
+                if time.monotonic() - started_s > IN_TIME_S and _expires(programs[number]):
+                    continue
+                if ended is None:
+                    waiting[number] = run
+                else:
+                    answers[number] = ended
+            if waiting:
+                self._let_time_out()
+            runs = waiting
+        return answers
+
+    def _let_time_out(self) -> None:
+        """Return when what is pending for ``EXPIRES_S`` now is released.
+
+        The server releases in the order of expiry, so the last one to expire tells.
+        """
+        id_ = _first_id()
+        payer, payee = AccountId(id_), AccountId(id_ + 1)
+        pending = Transfer(
+            id=TransferId(id_),
+            debit_account_id=payer,
+            credit_account_id=payee,
+            amount=1,
+            timeout_s=EXPIRES_S,
+            ledger=1,
+            code=1,
+            flags=TransferFlags.PENDING,
+        )
+        self._ledger.create_accounts(
+            [Account(id=each, ledger=1, code=1) for each in (payer, payee)]
+        )
+        self._ledger.create_transfers([pending])
+
+        def is_released() -> bool:
+            (account,) = self._ledger.lookup_accounts([payer])
+            return account.debits_pending == 0
+
+        wait_until(is_released, timeout_s=RELEASE_TIMEOUT_S, what="a time-out has ended")
+
+
+@contextmanager
+def server_at(address: str) -> Iterator[Server]:
+    """Connect to a server; the clients are closed at the end of the block."""
+    ledger = ServerLedger(address)
+    try:
+        yield Server(ledger)
+    finally:
+        ledger.close()
+
+
+def _first_id() -> int:
+    """Return where 2^32 ids begin that nobody else uses; later ones are greater."""
+    return time.time_ns() << 63 | secrets.randbits(31) << 32
+
+
+def _expires(program: Program) -> bool:
+    return any(
+        transfer.timeout_s == EXPIRES_S
+        for step in program.steps
+        if isinstance(step, CreateTransfers)
+        for transfer in step.transfers
+    )
+
+
+def _account_to_client(account: Account) -> tb.Account:
+    return tb.Account(
+        id=account.id,
+        debits_pending=account.debits_pending,
+        debits_posted=account.debits_posted,
+        credits_pending=account.credits_pending,
+        credits_posted=account.credits_posted,
+        user_data_128=account.user_data_128,
+        user_data_64=account.user_data_64,
+        user_data_32=account.user_data_32,
+        ledger=account.ledger,
+        code=account.code,
+        flags=tb.AccountFlags(account.flags),
+        timestamp=account.timestamp_ns,
+    )
