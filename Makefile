@@ -71,6 +71,10 @@ replay-ledger: setup ## Replay recorded ledger programs: make replay-ledger FILE
 	@$(if $(FILE),,echo "usage: make replay-ledger FILE=programs.jsonl" >&2; exit 2)
 	$(bin)/python -m tests.replay_ledger "$(FILE)"
 
+.PHONY: ledger-parity
+ledger-parity: setup ## Compare the in-memory ledger with a real one: make ledger-parity EVENTS=100000
+	$(bin)/python -m tests.parity $(if $(EVENTS),--events $(EVENTS)) $(if $(SEED),--seed $(SEED))
+
 .PHONY: clean
 clean: ## Remove .venv, caches and builds
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -4,7 +4,7 @@ Ids are small here; whoever runs a program on a server that keeps everything giv
 ones. So it is with time: see ``Program``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -65,6 +65,36 @@ class Program:
 
     accounts: tuple[Account, ...]
     steps: tuple[Step, ...]
+
+    @property
+    def account_ids(self) -> tuple[AccountId, ...]:
+        """Every account id that the program mentions, once, in the order of mention."""
+        return tuple(dict.fromkeys(self._account_ids()))
+
+    @property
+    def transfer_ids(self) -> tuple[TransferId, ...]:
+        """Every transfer id that the program mentions, once, in the order of mention."""
+        return tuple(
+            dict.fromkeys(
+                id_ for transfer in self.transfers for id_ in (transfer.id, transfer.pending_id)
+            )
+        )
+
+    @property
+    def transfers(self) -> Iterator[Transfer]:
+        """All transfers that are sent, with those that are sent again."""
+        for step in self.steps:
+            if isinstance(step, CreateTransfers):
+                yield from step.transfers
+
+    def _account_ids(self) -> Iterator[AccountId]:
+        yield from (account.id for account in self.accounts)
+        for step in self.steps:
+            if isinstance(step, CreateAccounts):
+                yield from (account.id for account in step.accounts)
+        for transfer in self.transfers:
+            yield transfer.debit_account_id
+            yield transfer.credit_account_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

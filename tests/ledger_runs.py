@@ -30,7 +30,7 @@ from tests.ledger_programs import (
     Wait,
 )
 
-I = TypeVar("I", bound=int)
+N = TypeVar("N", bound=int)
 
 START_NS: Final = 1_700_000_000_000_000_000
 REQUEST_NS: Final = 100_000
@@ -99,7 +99,7 @@ def start(program: Program, ledger: ProgramLedger, *, first_id: int = 0) -> Run:
 
     On a ledger that others use, *first_id* is where free ids begin, 2^32 of them.
     """
-    return _Run(ledger, _Ids(first_id)).of(program)
+    return _Run(program, ledger, _Ids(first_id)).to_its_end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +147,15 @@ def _transfer_with_ids(transfer: Transfer, convert: Callable[[int], int]) -> Tra
 
 
 class _Run:
-    def __init__(self, ledger: ProgramLedger, ids: _Ids) -> None:
+    def __init__(self, program: Program, ledger: ProgramLedger, ids: _Ids) -> None:
+        self._program = program
         self._ledger = ledger
         self._ids = ids
-        # As they are sent. Dictionaries for their order: that of the first mention.
-        self._account_ids: dict[AccountId, None] = {}
-        self._transfer_ids: dict[TransferId, None] = {}
 
-    def of(self, program: Program) -> Run:
+    def to_its_end(self) -> Run:
         statuses: list[tuple[str, ...]] = []
-        self._create_accounts(program.accounts)
-        for step in program.steps:
+        self._create_accounts(self._program.accounts)
+        for step in self._program.steps:
             match step:
                 case Wait():
                     yield step.duration_ns
@@ -170,31 +168,31 @@ class _Run:
 
     def _create_accounts(self, accounts: Sequence[Account]) -> tuple[str, ...]:
         latest_ns = self._latest_ns(accounts)
-        sent = [
-            replace(
-                self._ids.account_sent(account),
-                timestamp_ns=_timestamp_ns(account.timestamp_ns, latest_ns),
+        return _names(
+            self._ledger.create_accounts(
+                [
+                    replace(
+                        self._ids.account_sent(account),
+                        timestamp_ns=_timestamp_ns(account.timestamp_ns, latest_ns),
+                    )
+                    for account in accounts
+                ]
             )
-            for account in accounts
-        ]
-        self._account_ids.update((account.id, None) for account in sent)
-        return _names(self._ledger.create_accounts(sent))
+        )
 
     def _create_transfers(self, transfers: Sequence[Transfer]) -> tuple[str, ...]:
         latest_ns = self._latest_ns(transfers)
-        sent = [
-            replace(
-                self._ids.transfer_sent(transfer),
-                timestamp_ns=_timestamp_ns(transfer.timestamp_ns, latest_ns),
+        return _names(
+            self._ledger.create_transfers(
+                [
+                    replace(
+                        self._ids.transfer_sent(transfer),
+                        timestamp_ns=_timestamp_ns(transfer.timestamp_ns, latest_ns),
+                    )
+                    for transfer in transfers
+                ]
             )
-            for transfer in transfers
-        ]
-        for transfer in sent:
-            self._account_ids.setdefault(transfer.debit_account_id)
-            self._account_ids.setdefault(transfer.credit_account_id)
-            self._transfer_ids.setdefault(transfer.id)
-            self._transfer_ids.setdefault(transfer.pending_id)
-        return _names(self._ledger.create_transfers(sent))
+        )
 
     def _latest_ns(self, events: Iterable[Account | Transfer]) -> int:
         """Return the latest record's timestamp, if one of *events* needs it."""
@@ -204,10 +202,12 @@ class _Run:
         return max((record.timestamp_ns for record in records), default=LATEST_NS)
 
     def _accounts(self) -> Sequence[Account]:
-        return self._ledger.lookup_accounts([*self._account_ids, *_again(self._account_ids)])
+        ids = [AccountId(self._ids.sent(id_)) for id_ in self._program.account_ids]
+        return self._ledger.lookup_accounts([*ids, *_again(ids)])
 
     def _transfers(self) -> Sequence[Transfer]:
-        return self._ledger.lookup_transfers([*self._transfer_ids, *_again(self._transfer_ids)])
+        ids = [TransferId(self._ids.sent(id_)) for id_ in self._program.transfer_ids]
+        return self._ledger.lookup_transfers([*ids, *_again(ids)])
 
     def _records(self) -> Records:
         accounts, transfers = self._accounts(), self._transfers()
@@ -254,9 +254,9 @@ class _Run:
         )
 
 
-def _again(ids: Iterable[I]) -> Sequence[I]:
+def _again(ids: Sequence[N]) -> Sequence[N]:
     """An id that is asked for twice is answered twice."""
-    return list(itertools.islice(ids, 1))
+    return ids[:1]
 
 
 def _names(statuses: Iterable[AccountStatus | AnyStatus]) -> tuple[str, ...]:

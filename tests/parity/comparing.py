@@ -1,7 +1,8 @@
 """Generate programs from a seed, run them on two ledgers, and shrink what differs."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,11 +10,11 @@ from hypothesis import Phase, find, settings
 from hypothesis.errors import Flaky, NoSuchExample
 
 from tests.ledger_differences import Difference, differences
-from tests.ledger_programs import Answers, CreateAccounts, CreateTransfers, Program, Recording
+from tests.ledger_programs import Answers, Program, Recording
 from tests.parity.programs import programs as all_programs
 
 BATCH: Final = 9
-"""Programs of one seed: hypothesis goes on with variations of these, which show less."""
+"""Programs of one seed: hypothesis would go on with variations of these, which show less."""
 
 Runner = Callable[[Sequence[Program]], Sequence[Answers]]
 """Runs programs, each as if it were alone, and returns the answers to each."""
@@ -23,7 +24,6 @@ Runner = Callable[[Sequence[Program]], Sequence[Answers]]
 class Comparison:
     """A program, what the real ledger answered, and where the other one parts from it."""
 
-    name: str
     program: Program
     answers: Answers
     differences: Sequence[Difference]
@@ -37,50 +37,40 @@ def generate(seed: str) -> list[Program]:
         programs.append(program)
         return False
 
-    try:
+    with suppress(NoSuchExample):
         _find(seed, collect)
-    except NoSuchExample:
-        pass
     return programs
 
 
-def compare(named: Sequence[tuple[str, Program]], real: Runner, other: Runner) -> list[Comparison]:
+def compare(programs: Sequence[Program], real: Runner, other: Runner) -> list[Comparison]:
     """Run all programs on both ledgers."""
-    programs = [program for _, program in named]
-    answered = zip(named, real(programs), other(programs), strict=True)
+    answered = zip(programs, real(programs), other(programs), strict=True)
     return [
         Comparison(
-            name=name,
-            program=program,
-            answers=expected,
-            differences=_differences(name, program, expected, got),
+            program=program, answers=expected, differences=_differences(program, expected, got)
         )
-        for (name, program), expected, got in answered
+        for program, expected, got in answered
     ]
 
 
 def shrink(seed: str, number: int, real: Runner, other: Runner) -> Comparison:
     """Return the simplest variation that differs of the program *number* of *seed*.
 
-    The programs before it are generated anew, but not run.
+    The programs before it are generated once more, but not run.
     """
-    name = f"{seed}-{number}"
     seen = 0
 
     def differs(program: Program) -> bool:
         nonlocal seen
         seen += 1
-        if seen <= number:
-            return False
-        (comparison,) = compare([(name, program)], real, other)
-        return bool(comparison.differences)
+        return seen > number and bool(compare([program], real, other)[0].differences)
 
     try:
         program = _find(seed, differs)
     except (Flaky, NoSuchExample):
+        # It does not differ each time. Better the program as it was than none.
         program = generate(seed)[number]
-    (comparison,) = compare([(name, program)], real, other)
-    return comparison
+    return compare([program], real, other)[0]
 
 
 def _find(seed: str, condition: Callable[[Program], bool]) -> Program:
@@ -97,10 +87,8 @@ def _find(seed: str, condition: Callable[[Program], bool]) -> Program:
     )
 
 
-def _differences(
-    name: str, program: Program, expected: Answers, got: Answers
-) -> Sequence[Difference]:
+def _differences(program: Program, expected: Answers, got: Answers) -> Sequence[Difference]:
     recording = Recording(
-        name=name, program=program, statuses=expected.statuses, end=expected.records
+        name="program", program=program, statuses=expected.statuses, end=expected.records
     )
     return differences(recording, got)

@@ -42,7 +42,7 @@ ACCOUNT_PAIRS: Final = tuple(
     (AccountId(debit), AccountId(credit))
     for debit, credit in (
         *(pair for pair in permutations(range(1, 6), 2) for _ in range(3)),
-        *((7, 1), (2, 7), (3, 8), (6, 1), (ABSENT_ACCOUNT, 1)),
+        *((7, 1), (2, 7), (3, 8), (2, 7), (3, 8), (6, 1), (ABSENT_ACCOUNT, 1)),
     )
 )
 """Debit and credit: most often two of the accounts that belong together, from the beginning."""
@@ -169,9 +169,11 @@ class _Kitchen:
             case AccountsRecipe():
                 return self._accounts(recipe)
             case Resending():
-                request = self._sent_again(recipe)
+                return self._noted(self._sent_again(recipe))
             case TransfersRecipe():
-                request = self._request(recipe)
+                return self._noted(self._request(recipe))
+
+    def _noted(self, request: CreateTransfers) -> CreateTransfers:
         self._requests.append(request)
         return request
 
@@ -272,4 +274,5 @@ def _changed(record: R, change: Change | None) -> R:
         value = type(record.flags)(record.flags ^ value)
     elif value == OWN_ID:
         value = record.id
-    return replace(record, **{change.field: value})
+    changes: dict[str, Any] = {change.field: value}
+    return replace(record, **changes)

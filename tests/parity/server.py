@@ -20,16 +20,18 @@ from adapters.tigerbeetle.conversion import (
     status_from_client,
     to_client,
 )
+from adapters.tigerbeetle.errors import NoAnswerError, translated
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.official_client import OfficialClient, official_client
+from application.errors import LedgerUnavailableError
 from domain.ledger_requests import ResolutionSearch
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferFlags, TransferId
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
 from entrypoints.sandbox.waiting import wait_until
-from tests.ledger_programs import Answers, CreateTransfers, Program
+from tests.ledger_programs import Answers, Program
 from tests.ledger_runs import Run, start
-from tests.parity.programs import EXPIRES_S
+from tests.parity.events import EXPIRES_S
 
 T = TypeVar("T")
 
@@ -38,11 +40,20 @@ RELEASE_TIMEOUT_S: Final = 30.0
 CLOSE_TIMEOUT_S: Final = 5.0
 RUN_ATTEMPTS_MAX: Final = 5
 IN_TIME_S: Final = 0.9 * EXPIRES_S
-"""A run that is under way for longer between two waits may see a time-out pass: it tells nothing."""
+"""A run that takes longer between two waits may see a time-out end, and so tells nothing."""
 
 
 class ServerTooSlowError(Exception):
     """Programs took so long, again and again, that their time-outs passed meanwhile."""
+
+
+class ServerLostError(Exception):
+    """The server does not answer any more."""
+
+    def __init__(self, program: Program | None) -> None:
+        super().__init__("the server does not answer any more")
+        self.program = program
+        """What it was last asked to run; None when it was let alone to end time-outs."""
 
 
 class ServerLedger:
@@ -93,9 +104,12 @@ class ServerLedger:
         self._adapter.close()
 
     def _call(self, request: Callable[[OfficialClient], T]) -> T:
-        return self._clients.call(
-            lambda client: request(cast(OfficialClient, client)), timeout_s=ANSWER_TIMEOUT_S
-        )
+        try:
+            return self._clients.call(
+                lambda client: request(cast(OfficialClient, client)), timeout_s=ANSWER_TIMEOUT_S
+            )
+        except NoAnswerError as error:
+            raise translated(error) from error
 
 
 class Server:
@@ -109,6 +123,7 @@ class Server:
 
         Raises:
             ServerTooSlowError: after several attempts.
+            ServerLostError: it does not answer, or time-outs do not end.
         """
         answers: dict[int, Answers] = {}
         for _ in range(RUN_ATTEMPTS_MAX):
@@ -130,11 +145,7 @@ class Server:
             waiting: dict[int, Run] = {}
             for number, run in runs.items():
                 started_s = time.monotonic()
-                try:
-                    next(run)
-                    ended = None
-                except StopIteration as end:
-                    ended = end.value
+                ended = _next_part(programs[number], run)
                 if time.monotonic() - started_s > IN_TIME_S and _expires(programs[number]):
                     continue
                 if ended is None:
@@ -172,7 +183,10 @@ class Server:
             (account,) = self._ledger.lookup_accounts([payer])
             return account.debits_pending == 0
 
-        wait_until(is_released, timeout_s=RELEASE_TIMEOUT_S, what="a time-out has ended")
+        try:
+            wait_until(is_released, timeout_s=RELEASE_TIMEOUT_S, what="a time-out has ended")
+        except (LedgerUnavailableError, TimeoutError) as error:
+            raise ServerLostError(None) from error
 
 
 @contextmanager
@@ -185,18 +199,25 @@ def server_at(address: str) -> Iterator[Server]:
         ledger.close()
 
 
+def _next_part(program: Program, run: Run) -> Answers | None:
+    """Run up to the next wait, or to the end, which brings the answers."""
+    try:
+        next(run)
+    except StopIteration as end:
+        answers: Answers = end.value
+        return answers
+    except LedgerUnavailableError as error:
+        raise ServerLostError(program) from error
+    return None
+
+
 def _first_id() -> int:
     """Return where 2^32 ids begin that nobody else uses; later ones are greater."""
     return time.time_ns() << 63 | secrets.randbits(31) << 32
 
 
 def _expires(program: Program) -> bool:
-    return any(
-        transfer.timeout_s == EXPIRES_S
-        for step in program.steps
-        if isinstance(step, CreateTransfers)
-        for transfer in step.transfers
-    )
+    return any(transfer.timeout_s == EXPIRES_S for transfer in program.transfers)
 
 
 def _account_to_client(account: Account) -> tb.Account:
