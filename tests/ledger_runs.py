@@ -75,9 +75,9 @@ Run = Generator[int, None, Answers]
 """A program under way: it stops where time has to pass, and says how many ns."""
 
 
-def new_ledger() -> InMemoryLedger:
+def new_ledger(kind: Callable[..., InMemoryLedger] = InMemoryLedger) -> InMemoryLedger:
     """Return an in-memory ledger whose requests are ``REQUEST_NS`` apart."""
-    return InMemoryLedger(now_ns=itertools.count(START_NS, REQUEST_NS).__next__)
+    return kind(now_ns=itertools.count(START_NS, REQUEST_NS).__next__)
 
 
 def run_in_memory(

@@ -161,11 +161,11 @@ class Events:
 def events_of(
     kinds: Sequence[Kind], *, amounts: Sequence[int] = AMOUNTS, resolving: bool = True
 ) -> Events:
-    """About as many resolutions as new transfers, and half as many repetitions."""
+    """Of six events about three are new transfers, two are resolutions, one is a repetition."""
     movements = [kind for kind in kinds for _ in range(kind.weight)]
-    movements *= len(_RESOLUTIONS) // len(movements)
+    movements *= 3 * len(_RESOLUTIONS) // 2 // len(movements)
     resolutions = _RESOLUTIONS if resolving else []
-    repetitions = [Repetition()] * (len(movements) // 2)
+    repetitions = [Repetition()] * (len(movements) // 3)
     return Events(
         bodies=any_of([*movements, *resolutions, *repetitions]),
         particulars=any_of(
@@ -215,7 +215,6 @@ _extras_of: Final = {
 _extras_of_imports: Final = {**_extras_of, Kind: _extras(_CHANGES_OF_IMPORTS, one_in=7)}
 _extras_of_accounts: Final = _extras(_CHANGES_OF_ACCOUNTS, one_in=2)
 _import_gaps_ns: Final = st.sampled_from([1, 1, 1, 2, 5, 0, -1, -400])
-_no_gap: Final = st.just(1)
 
 
 @st.composite
@@ -229,7 +228,7 @@ def transfers(draw: st.DrawFn, events: Events, *, imported: bool) -> TransferRec
         place=draw(_late_places if imported else _places),
         linked=linked,
         change=change,
-        gap_ns=draw(_import_gaps_ns if imported else _no_gap),
+        gap_ns=draw(_import_gaps_ns) if imported else 1,
     )
 
 
@@ -248,5 +247,5 @@ def accounts(draw: st.DrawFn, *, imported: bool) -> AccountRecipe:
         account=draw(any_of(_later_accounts)),
         linked=linked,
         change=change,
-        gap_ns=draw(_import_gaps_ns if imported else _no_gap),
+        gap_ns=draw(_import_gaps_ns) if imported else 1,
     )

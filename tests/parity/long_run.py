@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Final
 
 from domain.transfers import Account, Transfer
 from tests.ledger_programs import CreateAccounts, Program, Wait
 from tests.parity.comparing import Comparison, Runner, compare, generate, shrink
 
-BATCHES_AT_ONCE = 8
-"""Their programs share one wait for time-outs to end, and must not take too long until then."""
+BATCHES_AT_ONCE: Final = 8
+"""Their programs share one wait for time-outs to end."""
 
 
 @dataclass(slots=True)
@@ -50,11 +51,17 @@ class Finding:
 
 
 def run_for(
-    events_min: int, seed: str, real: Runner, other: Runner, say: Callable[[str], None]
+    events_min: int,
+    seed: str,
+    real: Runner,
+    other: Runner,
+    say: Callable[[str], None],
+    *,
+    batches_at_once: int = BATCHES_AT_ONCE,
 ) -> tuple[Totals, Finding | None]:
     """Compare programs until they have *events_min* transfers, or some differ."""
     totals = Totals()
-    for places in _rounds(seed):
+    for places in _rounds(seed, batches_at_once):
         if totals.transfer_events >= events_min:
             break
         named = [(place, program) for place in places for program in _numbered(place)]
@@ -70,12 +77,12 @@ def run_for(
     return totals, None
 
 
-def _rounds(seed: str) -> Iterator[list[str]]:
+def _rounds(seed: str, batches: int) -> Iterator[list[str]]:
     """Yield the seeds of the batches that are run together, without end."""
     first = 0
     while True:
-        yield [f"{seed}.{batch}" for batch in range(first, first + BATCHES_AT_ONCE)]
-        first += BATCHES_AT_ONCE
+        yield [f"{seed}.{batch}" for batch in range(first, first + batches)]
+        first += batches
 
 
 def _numbered(seed: str) -> Iterator[tuple[int, Program]]:

@@ -30,7 +30,7 @@ from domain.transfers import Account, AccountId, Transfer, TransferFlags, Transf
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
 from entrypoints.sandbox.waiting import wait_until
 from tests.ledger_programs import Answers, Program
-from tests.ledger_runs import Run, start
+from tests.ledger_runs import ProgramLedger, Run, start
 from tests.parity.events import EXPIRES_S
 
 T = TypeVar("T")
@@ -113,10 +113,13 @@ class ServerLedger:
 
 
 class Server:
-    """Runs programs on a server."""
+    """Runs programs on a ledger that others use and whose time nobody can move."""
 
-    def __init__(self, ledger: ServerLedger) -> None:
+    def __init__(
+        self, ledger: ProgramLedger, *, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self._ledger = ledger
+        self._now_s = now_s
 
     def __call__(self, programs: Sequence[Program]) -> list[Answers]:
         """Run *programs* and return the answers to each, in their order.
@@ -144,9 +147,9 @@ class Server:
         while runs:
             waiting: dict[int, Run] = {}
             for number, run in runs.items():
-                started_s = time.monotonic()
+                started_s = self._now_s()
                 ended = _next_part(programs[number], run)
-                if time.monotonic() - started_s > IN_TIME_S and _expires(programs[number]):
+                if self._now_s() - started_s > IN_TIME_S and _expires(programs[number]):
                     continue
                 if ended is None:
                     waiting[number] = run
