@@ -6,12 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from hypothesis import Phase, find, settings
-from hypothesis.errors import Flaky, NoSuchExample
+from hypothesis import find, settings
+from hypothesis.errors import NoSuchExample
 
 from tests.ledger_differences import Difference, differences
 from tests.ledger_programs import Answers, Program, Recording
 from tests.parity.programs import programs as all_programs
+from tests.parity.shrinking import shrunk
 
 BATCH: Final = 9
 """Programs of one seed: hypothesis would go on with variations of these, which show less."""
@@ -38,7 +39,12 @@ def generate(seed: str) -> list[Program]:
         return False
 
     with suppress(NoSuchExample):
-        _find(seed, collect)
+        find(
+            all_programs,
+            collect,
+            settings=settings(max_examples=BATCH, database=None, deadline=None),
+            random=random.Random(seed),
+        )
     return programs
 
 
@@ -53,38 +59,13 @@ def compare(programs: Sequence[Program], real: Runner, other: Runner) -> list[Co
     ]
 
 
-def shrink(seed: str, number: int, real: Runner, other: Runner) -> Comparison:
-    """Return the simplest variation that differs of the program *number* of *seed*.
+def shrink(program: Program, real: Runner, other: Runner) -> Comparison:
+    """Return a small part of *program*, which differs, that differs as well."""
 
-    The programs before it are generated once more, but not run.
-    """
-    seen = 0
+    def differ(programs: Sequence[Program]) -> list[bool]:
+        return [bool(each.differences) for each in compare(programs, real, other)]
 
-    def differs(program: Program) -> bool:
-        nonlocal seen
-        seen += 1
-        return seen > number and bool(compare([program], real, other)[0].differences)
-
-    try:
-        program = _find(seed, differs)
-    except (Flaky, NoSuchExample):
-        # It does not differ each time. Better the program as it was than none.
-        program = generate(seed)[number]
-    return compare([program], real, other)[0]
-
-
-def _find(seed: str, condition: Callable[[Program], bool]) -> Program:
-    return find(
-        all_programs,
-        condition,
-        settings=settings(
-            max_examples=BATCH,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate, Phase.shrink],
-        ),
-        random=random.Random(seed),
-    )
+    return compare([shrunk(program, differ)], real, other)[0]
 
 
 def _differences(program: Program, expected: Answers, got: Answers) -> Sequence[Difference]:

@@ -44,7 +44,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The first program that differs, shrunk, under a name that tells its seed."""
+    """A program that differs, shrunk, under a name that tells its seed."""
 
     name: str
     comparison: Comparison
@@ -64,16 +64,19 @@ def run_for(
     for places in _rounds(seed, batches_at_once):
         if totals.transfer_events >= events_min:
             break
-        named = [(place, program) for place in places for program in _numbered(place)]
-        compared = compare([program for _, (_, program) in named], real, other)
+        named = [
+            (f"parity-{place}-{number}", program)
+            for place in places
+            for number, program in enumerate(generate(place))
+        ]
+        compared = compare([program for _, program in named], real, other)
         for comparison in compared:
             totals.add(comparison)
         say(str(totals))
-        for (place, (number, _)), comparison in zip(named, compared, strict=True):
+        for (name, program), comparison in zip(named, compared, strict=True):
             if comparison.differences:
-                say(f"program {number} of {place} differs, shrinking it")
-                shrunk = shrink(place, number, real, other)
-                return totals, Finding(f"parity-{place}-{number}", shrunk)
+                say(f"{name} differs, shrinking it")
+                return totals, Finding(name, shrink(program, real, other))
     return totals, None
 
 
@@ -83,10 +86,6 @@ def _rounds(seed: str, batches: int) -> Iterator[list[str]]:
     while True:
         yield [f"{seed}.{batch}" for batch in range(first, first + batches)]
         first += batches
-
-
-def _numbered(seed: str) -> Iterator[tuple[int, Program]]:
-    yield from enumerate(generate(seed))
 
 
 def told(program: Program, statuses: tuple[tuple[str, ...], ...] = ()) -> Iterator[str]:
