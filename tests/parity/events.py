@@ -146,8 +146,11 @@ _RESOLUTIONS: Final = [
     for user_data_128 in (0, 8)
 ]
 
-_Particulars = tuple[int, int, int, int]
-"""A new transfer's amount, ``user_data_128``, ``user_data_64`` and code."""
+_UserData = tuple[int, int, int]
+_Particulars = tuple[int, _UserData, int]
+"""A new transfer's amount, user data of 128, 64 and 32 bits, and code."""
+
+_USER_DATA_OF_NEW: Final[Sequence[_UserData]] = ((0, 0, 0), (7, 0, 0), (8, 0, 0), (7, 1, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +173,9 @@ def events_of(
         bodies=any_of([*movements, *resolutions, *repetitions]),
         particulars=any_of(
             [
-                (amount, user_data_128, user_data_64, code)
+                (amount, user_data, code)
                 for amount in amounts
-                for user_data_128, user_data_64 in ((0, 0), (7, 0), (8, 0), (7, 1))
+                for user_data in _USER_DATA_OF_NEW
                 for code in (1, 1, FEE_CODE)
             ]
         ),
@@ -180,13 +183,14 @@ def events_of(
 
 
 def _movement(kind: Kind, particulars: _Particulars) -> Movement:
-    amount, user_data_128, user_data_64, code = particulars
+    amount, user_data, code = particulars
     return Movement(
         Transfer(
             id=TransferId(0),
             amount=amount,
-            user_data_128=user_data_128,
-            user_data_64=user_data_64,
+            user_data_128=user_data[0],
+            user_data_64=user_data[1],
+            user_data_32=user_data[2],
             timeout_s=kind.timeout_s,
             ledger=1,
             code=code,

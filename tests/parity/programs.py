@@ -99,7 +99,7 @@ def _first_accounts(flags: Sequence[AccountFlags]) -> list[Account]:
 programs: Final[S[Program]] = one_of(
     (3, _programs(_steps(events_of(COMMON)))),
     (2, _programs(_steps(events_of(COMMON)), limits=True)),
-    (1, _programs(_steps(events_of(CLOSING)))),
+    (2, _programs(_steps(events_of(CLOSING)))),
     (2, _programs(_steps(events_of(COMMON, amounts=HUGE_AMOUNTS)))),
     (3, _programs(_timed_steps())),
     (3, _programs(_importing_steps(events_of(IMPORTABLE)))),
