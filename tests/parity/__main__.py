@@ -20,7 +20,7 @@ from tests.ledger_programs import Answers, Program
 from tests.ledger_recording_lines import line_of
 from tests.ledger_runs import run_in_memory
 from tests.parity.comparing import Runner
-from tests.parity.long_run import Finding, run_for, told
+from tests.parity.long_run import BATCHES_AT_ONCE, Finding, run_for, told
 from tests.parity.server import ServerLostError, ServerTooSlowError, server_at
 
 EVENTS_MIN: Final = 50_000
@@ -44,6 +44,7 @@ def main(
     *,
     open_server: Callable[[], AbstractContextManager[Runner]] = own_server,
     other: Runner = in_memory,
+    batches_at_once: int = BATCHES_AT_ONCE,
 ) -> int:
     """Run as *arguments* say; return the exit status."""
     chosen = _parsed(arguments)
@@ -51,7 +52,12 @@ def main(
     try:
         with open_server() as real:
             totals, finding = run_for(
-                chosen.events, chosen.seed, real, other, lambda line: print(line, flush=True)
+                chosen.events,
+                chosen.seed,
+                real,
+                other,
+                lambda line: print(line, flush=True),
+                batches_at_once=batches_at_once,
             )
     except (ServerFailedError, ServerTooSlowError) as error:
         print(error, file=sys.stderr)

@@ -212,7 +212,7 @@ class _Kitchen:
         return CreateTransfers(tuple(map(self._bearable, request.transfers)))
 
     def _bearable(self, transfer: Transfer) -> Transfer:
-        """Spare the server what it dies of: 0.17.9 does of importing what ends a time-out."""
+        """Resolve nothing by import that has a time-out: TigerBeetle 0.17.9 dies of it."""
         if not transfer.flags & TransferFlags.IMPORTED or not transfer.flags & _RESOLVING:
             return transfer
         if any(t.id == transfer.pending_id and t.timeout_s for t in self._transfers):
