@@ -8,7 +8,7 @@ import pytest
 
 from adapters.memory.ledger_account_status import AccountStatus
 from domain.transfer_status import TransferStatus
-from domain.transfers import AccountFlags, Transfer, TransferFlags
+from domain.transfers import AccountFlags, Transfer, TransferFlags, TransferId
 from tests.ledger_programs import Answers, CreateAccounts, CreateTransfers, Program, Wait
 from tests.ledger_runs import run_in_memory
 from tests.parity.comparing import generate
@@ -134,3 +134,20 @@ def test_programs_wait_for_money_that_is_still_reserved(runs: list[Run]) -> None
 
 def test_searches_find_resolutions(runs: list[Run]) -> None:
     assert sum(any(answers.records.resolutions) for _, answers in runs) > len(runs) / 3
+
+
+def test_no_import_resolves_what_has_a_time_out_since_a_server_dies_of_it(runs: list[Run]) -> None:
+    resolving = TransferFlags.POST_PENDING_TRANSFER | TransferFlags.VOID_PENDING_TRANSFER
+    deadly = []
+    imports = 0
+    for program, _ in runs:
+        timed: set[TransferId] = set()
+        for transfer in program.transfers:
+            if transfer.flags & TransferFlags.IMPORTED and transfer.flags & resolving:
+                imports += 1
+                deadly += [transfer] if transfer.pending_id in timed else []
+            if transfer.timeout_s:
+                timed.add(transfer.id)
+
+    assert deadly == []
+    assert imports > 50
