@@ -31,7 +31,11 @@ class Comparison:
 
 
 def generate(seed: str) -> list[Program]:
-    """Return the ``BATCH`` programs of *seed*, the same ones each time."""
+    """Return the ``BATCH`` programs of *seed*, the same ones each time.
+
+    Other modules loaded beside these make them other programs: hypothesis draws from the
+    constants that it finds in the code.
+    """
     programs: list[Program] = []
 
     def collect(program: Program) -> bool:

@@ -218,7 +218,7 @@ _extras_of: Final = {
 }
 _extras_of_imports: Final = {**_extras_of, Kind: _extras(_CHANGES_OF_IMPORTS, one_in=7)}
 _extras_of_accounts: Final = _extras(_CHANGES_OF_ACCOUNTS, one_in=2)
-_import_gaps_ns: Final = st.sampled_from([1, 1, 1, 2, 5, 0, -1, -400])
+_import_gaps_ns: Final = st.sampled_from([1, 1, 1, 1, 1, 1, 1, 2, 5, 0, -1])
 
 
 @st.composite

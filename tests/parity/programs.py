@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from domain.transfers import Account, AccountFlags, AccountId
-from tests.ledger_programs import Program, Wait
+from tests.ledger_programs import LATEST_NS, Program, Wait
 from tests.parity.drawing import any_of, lists_of, one_of
 from tests.parity.events import (
     CLOSING,
@@ -34,6 +34,7 @@ EXPIRY: Final = Wait(1_500_000_000)
 """Ends every time-out of ``EXPIRES_S``."""
 
 _A: Final = AccountFlags
+_starts_ns: Final = st.sampled_from([LATEST_NS] * 3 + [LATEST_NS - 400])
 _one_in_eight: Final = st.sampled_from([False] * 7 + [True])
 
 
@@ -43,6 +44,7 @@ def _requests(events: Events, *, imported: bool = False) -> S[StepRecipe]:
         transfers=lists_of(transfers(events, imported=imported), size_max=12),
         is_open=_one_in_eight,
         imported=st.just(imported),
+        start_ns=_starts_ns,
     )
 
 

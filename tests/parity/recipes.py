@@ -116,11 +116,15 @@ class TransferRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransfersRecipe:
-    """A request, whose last event is linked only to leave its chain open."""
+    """A request, whose last event is linked only to leave its chain open.
+
+    What it imports begins at *start_ns*, a relative timestamp.
+    """
 
     transfers: Sequence[TransferRecipe]
     is_open: bool = False
     imported: bool = False
+    start_ns: int = LATEST_NS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +197,7 @@ class _Kitchen:
 
     def _request(self, recipe: TransfersRecipe) -> CreateTransfers:
         start = len(self._transfers)
-        at_ns = LATEST_NS
+        at_ns = recipe.start_ns
         last = len(recipe.transfers) - 1
         for position, item in enumerate(recipe.transfers):
             transfer = self._transfer(item)

