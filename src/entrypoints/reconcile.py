@@ -11,7 +11,7 @@ from application.ports.account_map import AccountMap
 from application.use_cases.reconcile import Checked, Reconcile
 from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.record import Named, Period, Selection
+from domain.reconciliation.record import ByIds, Period, Selection
 from entrypoints.adapter_builders import (
     build_account_map,
     build_intent_records,
@@ -90,7 +90,7 @@ def _all_checked(settings: LedgerSettings, request: Request) -> Iterator[Checked
 
 def _selection(request: Request, *, now: datetime) -> Selection:
     if request.intent_ids:
-        return Named(request.intent_ids)
+        return ByIds(request.intent_ids)
     since, until = moment_at(request.since, now=now), moment_at(request.until, now=now)
     if since >= until:
         raise BadPeriodError(

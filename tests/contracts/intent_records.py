@@ -10,7 +10,7 @@ import pytest
 from application.ports.intent_records import IntentRecords
 from domain.conclusions import HistoryLine, LineKind
 from domain.intents import EventId, IntentId, PspRecord
-from domain.reconciliation.record import IntentRecord, Named, Period
+from domain.reconciliation.record import ByIds, IntentRecord, Period
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.payments import an_intent
 
@@ -73,7 +73,7 @@ class IntentRecordsContract:
     """Reading intents with all that belongs to them."""
 
     def record(self, bench: RecordsBench, intent_id: IntentId) -> IntentRecord:
-        (record,) = flat(bench.records().pages(Named((intent_id,))))
+        (record,) = flat(bench.records().pages(ByIds((intent_id,))))
         return record
 
     def period(self, bench: RecordsBench, *, since_ms: int, until_ms: int) -> Period:
@@ -135,7 +135,7 @@ class IntentRecordsContract:
         bench.add_lines(mine, a_line(0))
         bench.add_lines(other, a_line(5))
 
-        records = {one.id: one for one in flat(bench.records().pages(Named((mine, other))))}
+        records = {one.id: one for one in flat(bench.records().pages(ByIds((mine, other))))}
 
         assert [event.id for event in records[mine].events] == [event_id]
         assert records[mine].lines == (a_line(0),)
@@ -182,14 +182,14 @@ class IntentRecordsContract:
         new = self.add(bench, status="CREATED", age_ms=0)
         self.add(bench)
 
-        pages = bench.records().pages(Named((new, old, new, IntentId(uuid4()))))
+        pages = bench.records().pages(ByIds((new, old, new, IntentId(uuid4()))))
 
         assert ids_of(pages) == sorted([old, new])
 
     def test_nothing_named_is_nothing_read(self, bench: RecordsBench) -> None:
         self.add(bench)
 
-        assert flat(bench.records().pages(Named(()))) == []
+        assert flat(bench.records().pages(ByIds(()))) == []
 
     @pytest.mark.parametrize("status", ["CREATED", "SETTLED", "FAILED", "MANUAL_REVIEW"])
     def test_a_period_has_what_changed_in_it(self, bench: RecordsBench, status: str) -> None:
@@ -228,7 +228,7 @@ class IntentRecordsContract:
 
     def test_a_page_is_read_when_it_is_asked_for(self, bench: RecordsBench) -> None:
         ids = [self.add(bench) for _ in range(2)]
-        pages = bench.records(page_intents=1).pages(Named(tuple(ids)))
+        pages = bench.records(page_intents=1).pages(ByIds(tuple(ids)))
         ((first,),) = [next(pages)]
         (other,) = [intent_id for intent_id in ids if intent_id != first.id]
 
@@ -273,6 +273,6 @@ class IntentRecordsContract:
 
         records = bench.records()
 
-        assert list(records.shared_transfers(Named((first,)))) == []
-        ((_, sharing),) = records.shared_transfers(Named((first, second)))
+        assert list(records.shared_transfers(ByIds((first,)))) == []
+        ((_, sharing),) = records.shared_transfers(ByIds((first, second)))
         assert sorted(sharing) == sorted([first, second])

@@ -21,7 +21,7 @@ from domain.fees import MappedAccount
 from domain.intents import EventId, Intent, IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.record import Named, Period, Selection
+from domain.reconciliation.record import ByIds, Period, Selection
 from domain.transfers import AMOUNT_MAX, TransferId
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.ledger import LEDGER, new_id
@@ -301,7 +301,7 @@ class ReconcilingContract:
 
         assert [wallet.intent_status(case) for case in cases] == ["SETTLED"] * 2 + ["FAILED"] * 2
         assert desk.told() == []
-        assert desk.told(Named(tuple(case.intent_id for case in cases))) == []
+        assert desk.told(ByIds(tuple(case.intent_id for case in cases))) == []
 
     def test_what_another_settled_in_full_agrees(self, desk: Desk) -> None:
         wallet = desk.wallet
@@ -333,7 +333,7 @@ class ReconcilingContract:
 
         assert desk.told() == [(at_fault, kind)]
         # Whoever is named is searched for, so a fee that was charged again shows as well.
-        assert desk.told(Named((at_fault, healthy.intent_id))) == [(at_fault, kind)]
+        assert desk.told(ByIds((at_fault, healthy.intent_id))) == [(at_fault, kind)]
 
     @pytest.mark.parametrize(("fault", "kind"), MENDABLE)
     def test_what_the_worker_can_mend_is_mended_by_an_order(
@@ -433,7 +433,7 @@ class ReconcilingContract:
         case = desk.add_settled()
         missing = [IntentId(uuid4()) for _ in range(2)]
 
-        told = desk.told(Named((missing[0], case.intent_id, missing[1], missing[0])))
+        told = desk.told(ByIds((missing[0], case.intent_id, missing[1], missing[0])))
 
         assert told == [(intent_id, Kind.INTENT_MISSING) for intent_id in sorted(missing)]
 

@@ -25,7 +25,7 @@ from adapters.postgres.pool import (
 from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
 from domain.conclusions import HistoryLine
 from domain.intents import EventId, IntentId
-from domain.reconciliation.record import EventRecord, IntentRecord, Named, Selection
+from domain.reconciliation.record import ByIds, EventRecord, IntentRecord, Selection
 from domain.transfers import TransferId
 
 PAGE_INTENTS: Final = 1_000
@@ -170,7 +170,7 @@ class PostgresIntentRecords:
 
 
 def _condition(selection: Selection) -> tuple[sql.SQL, Mapping[str, object]]:
-    if isinstance(selection, Named):
+    if isinstance(selection, ByIds):
         return _NAMED, {"ids": list(selection.intent_ids)}
     return _IN_PERIOD, {"since": selection.since, "until": selection.until}
 

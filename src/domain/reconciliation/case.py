@@ -7,7 +7,7 @@ from typing import Final
 from domain.intents import Action, IntentStatus
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.money import Fate, Money
+from domain.reconciliation.money import Money, Outcome
 from domain.reconciliation.record import EventRecord, IntentRecord
 from domain.transfers import TransferId
 
@@ -36,7 +36,7 @@ class Case:
         if any(event.age_ms < grace_ms for event in self.pending_events):
             return True
         since_ns = self.record.now_ns - grace_ms * NS_PER_MS
-        return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.members)
+        return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.pendings)
 
     def found(self, kind: DifferenceKind, detail: str, *, mend: Action | None = None) -> Difference:
         """Return a difference of this intent."""
@@ -54,9 +54,9 @@ class Case:
         record = self.record
         if any(event.status == "pending" or event.action != action for event in record.events):
             return None
-        if record.amount_satang < 0 or Fate.MISSING in self.money.fates:
+        if record.amount_satang < 0 or Outcome.MISSING in self.money.outcomes:
             return None
-        if len(self.money.members) < len(record.tb_transfer_ids):
+        if len(self.money.pendings) < len(record.tb_transfer_ids):
             return None  # a NULL, or an id twice
         return action
 

@@ -5,9 +5,12 @@ from typing import Final
 from domain.intents import Action
 from domain.reconciliation.case import NS_PER_MS, Case, duration_text, share
 from domain.reconciliation.differences import Difference, DifferenceKind
-from domain.reconciliation.money import RELEASED, Fate
+from domain.reconciliation.money import RELEASED, Outcome
 
-_AS_ORDERED: Final = {Action.POST_PENDING: frozenset({Fate.POSTED}), Action.VOID_PENDING: RELEASED}
+_AS_ORDERED: Final = {
+    Action.POST_PENDING: frozenset({Outcome.POSTED}),
+    Action.VOID_PENDING: RELEASED,
+}
 """What has become of money that was ordered so."""
 
 
@@ -16,7 +19,7 @@ def no_event(case: Case) -> Difference | None:
     record, money = case.record, case.money
     if record.age_ms < case.limits.unordered_after_ms or case.pending_events:
         return None
-    if not money.fates <= {Fate.OPEN, Fate.MISSING}:
+    if not money.outcomes <= {Outcome.OPEN, Outcome.MISSING}:
         return None
     age = duration_text(record.age_ms)
     if not record.events:
@@ -31,8 +34,8 @@ def no_event(case: Case) -> Difference | None:
 def final_event_done(case: Case) -> Difference | None:
     """A final intent has no order left that there is nothing to do for."""
     record = case.record
-    for action, fates in _AS_ORDERED.items():
-        if record.status != action.final_status or not case.money.fates <= fates:
+    for action, outcomes in _AS_ORDERED.items():
+        if record.status != action.final_status or not case.money.outcomes <= outcomes:
             continue
         for event in case.pending_events:
             if event.action == action and event.age_ms >= case.limits.grace_ms:
@@ -46,8 +49,8 @@ def final_event_done(case: Case) -> Difference | None:
 
 def reviewed_event_done(case: Case) -> Difference | None:
     """An order that the worker gave up is not carried out meanwhile."""
-    for action, fates in _AS_ORDERED.items():
-        if not case.money.members or not case.money.fates <= fates:
+    for action, outcomes in _AS_ORDERED.items():
+        if not case.money.pendings or not case.money.outcomes <= outcomes:
             continue
         for event in reversed(case.record.events):
             if event.action == action and event.status == "failed":
@@ -62,14 +65,14 @@ def reviewed_event_done(case: Case) -> Difference | None:
 def expires_soon(case: Case) -> Difference | None:
     """No money that somebody may still want is about to be released by time."""
     left_ms = [
-        (member.expires_at_ns - case.record.now_ns) // NS_PER_MS
-        for member in case.money.members
-        if member.fate is Fate.OPEN and member.expires_at_ns is not None
+        (one.expires_at_ns - case.record.now_ns) // NS_PER_MS
+        for one in case.money.pendings
+        if one.outcome is Outcome.OPEN and one.expires_at_ns is not None
     ]
     soon_ms = [one for one in left_ms if one <= case.limits.expiring_within_ms]
     if not soon_ms:
         return None
-    open_satang = case.money.satang_of(Fate.OPEN)
+    open_satang = case.money.satang_of(Outcome.OPEN)
     return case.found(
         DifferenceKind.EXPIRES_SOON,
         f"{share(open_satang, case)} are frozen, the first of it for {duration_text(min(soon_ms))}",

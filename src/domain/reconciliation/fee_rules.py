@@ -1,9 +1,12 @@
-"""Is the PSP fee charged once, as due, and only where the money is posted (DESIGN §7)?"""
+"""Is an intent's PSP fee charged once, as due, and only where its money is posted (DESIGN §7)?
+
+Of the intents of a page; ``duplicate_fees`` looks at all fees of a period.
+"""
 
 from domain.fees import due_fee_satang
 from domain.reconciliation.case import UNFINISHED, Case, ids_text
 from domain.reconciliation.differences import Difference, DifferenceKind
-from domain.reconciliation.money import Fate
+from domain.reconciliation.money import Outcome
 
 
 def fee_twice(case: Case) -> Difference | None:
@@ -21,7 +24,7 @@ def fee_twice(case: Case) -> Difference | None:
 def fee_without_post(case: Case) -> Difference | None:
     """There is no fee while money of the intent is not posted."""
     money = case.money
-    if len(money.fees) != 1 or money.fates <= {Fate.POSTED}:
+    if len(money.fees) != 1 or money.outcomes <= {Outcome.POSTED}:
         return None
     if case.record.status in UNFINISHED and case.is_in_flight:
         return None
@@ -36,12 +39,12 @@ def settled_fee(case: Case) -> Difference | None:
     """A settled intent has paid the fee that is due."""
     fees, due_satang = case.money.fees, due_fee_satang(case.record.psp)
     if not fees:
-        if due_satang == 0 or not case.money.members:
+        if due_satang == 0 or not case.money.pendings:
             return None
         return case.found(
             DifferenceKind.FEE_MISSING, f"{due_satang} satang are due, none were charged"
         )
-    if len(fees) > 1 or not case.money.fates <= {Fate.POSTED} or fees[0].amount == due_satang:
+    if len(fees) > 1 or not case.money.outcomes <= {Outcome.POSTED} or fees[0].amount == due_satang:
         return None
     return case.found(
         DifferenceKind.FEE_AMOUNT_DIFFERS,

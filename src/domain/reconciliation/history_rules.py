@@ -9,7 +9,7 @@ from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 def settled_history(case: Case) -> Difference | None:
     """A settled intent has each line once, and they add up to what was posted and charged."""
     lines, money = case.record.lines, case.money
-    if not money.members:
+    if not money.pendings:
         return None
     if not lines:
         return case.found(DifferenceKind.HISTORY_DIFFERS, "no lines of history")

@@ -3,7 +3,7 @@
 from domain.intents import Action
 from domain.reconciliation.case import UNFINISHED, Case, ids_text, share
 from domain.reconciliation.differences import Difference, DifferenceKind
-from domain.reconciliation.money import RELEASED, Fate
+from domain.reconciliation.money import RELEASED, Outcome
 
 
 def transfer_missing(case: Case) -> Difference | None:
@@ -11,7 +11,7 @@ def transfer_missing(case: Case) -> Difference | None:
     record = case.record
     if record.status in UNFINISHED and record.age_ms < case.limits.grace_ms:
         return None  # the ledger is in no transaction with the database, and may be behind it
-    missing = [one.pending_id for one in case.money.members if one.fate is Fate.MISSING]
+    missing = [one.pending_id for one in case.money.pendings if one.outcome is Outcome.MISSING]
     if missing:
         return case.found(
             DifferenceKind.TRANSFER_MISSING,
@@ -25,7 +25,7 @@ def transfer_missing(case: Case) -> Difference | None:
 def amount_differs(case: Case) -> Difference | None:
     """What was frozen is the intent's amount."""
     record, money = case.record, case.money
-    if not money.members or None in record.tb_transfer_ids or Fate.MISSING in money.fates:
+    if not money.pendings or None in record.tb_transfer_ids or Outcome.MISSING in money.outcomes:
         return None
     if money.frozen_satang == record.amount_satang:
         return None
@@ -37,53 +37,53 @@ def amount_differs(case: Case) -> Difference | None:
 
 def settled_money(case: Case) -> Difference | None:
     """All money of a settled intent is posted."""
-    money, fates = case.money, case.money.fates
-    if fates <= {Fate.POSTED, Fate.MISSING}:
+    money, outcomes = case.money, case.money.outcomes
+    if outcomes <= {Outcome.POSTED, Outcome.MISSING}:
         return None
-    if fates & RELEASED:
+    if outcomes & RELEASED:
         return case.found(
             DifferenceKind.SETTLED_BUT_RELEASED,
             f"{share(money.satang_of(*RELEASED), case)} are {_how_released(case)}",
         )
-    if Fate.POSTED_IN_PART in fates:
+    if Outcome.POSTED_IN_PART in outcomes:
         return _in_part(case)
     if _is_ordered_just_now(case, Action.POST_PENDING):
         return None
     return case.found(
         DifferenceKind.SETTLED_NOT_POSTED,
-        f"{share(money.satang_of(Fate.OPEN), case)} are still frozen",
+        f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
         mend=case.mend_by(Action.POST_PENDING),
     )
 
 
 def failed_money(case: Case) -> Difference | None:
     """All money of a failed intent is free again."""
-    money, fates = case.money, case.money.fates
-    if money.posted_satang > 0 or Fate.POSTED in fates:
+    money, outcomes = case.money, case.money.outcomes
+    if money.posted_satang > 0 or Outcome.POSTED in outcomes:
         return case.found(
             DifferenceKind.FAILED_BUT_POSTED, f"{share(money.posted_satang, case)} are posted"
         )
-    if Fate.OPEN not in fates or _is_ordered_just_now(case, Action.VOID_PENDING):
+    if Outcome.OPEN not in outcomes or _is_ordered_just_now(case, Action.VOID_PENDING):
         return None
-    can_all_be_voided = fates <= {Fate.OPEN} | RELEASED
+    can_all_be_voided = outcomes <= {Outcome.OPEN} | RELEASED
     return case.found(
         DifferenceKind.FAILED_NOT_RELEASED,
-        f"{share(money.satang_of(Fate.OPEN), case)} are still frozen",
+        f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
         mend=case.mend_by(Action.VOID_PENDING) if can_all_be_voided else None,
     )
 
 
 def unfinished_money(case: Case) -> Difference | None:
     """No money of an intent moves before the intent does."""
-    fates = case.money.fates
-    if not fates or case.is_in_flight:
+    outcomes = case.money.outcomes
+    if not outcomes or case.is_in_flight:
         return None
-    if fates == {Fate.POSTED}:
+    if outcomes == {Outcome.POSTED}:
         return _resolved(case, DifferenceKind.POSTED_NOT_SETTLED, Action.POST_PENDING)
-    if fates <= RELEASED:
+    if outcomes <= RELEASED:
         return _resolved(case, DifferenceKind.RELEASED_NOT_FAILED, Action.VOID_PENDING)
-    is_mixed = bool(fates & RELEASED) and Fate.OPEN in fates
-    if is_mixed or fates & {Fate.POSTED, Fate.POSTED_IN_PART}:
+    is_mixed = bool(outcomes & RELEASED) and Outcome.OPEN in outcomes
+    if is_mixed or outcomes & {Outcome.POSTED, Outcome.POSTED_IN_PART}:
         return _in_part(case)
     return None
 
@@ -109,7 +109,7 @@ def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
             f"event {waiting[0].id}, {action}: all of the money is {how} already",
         )
     mend = case.mend_by(action)
-    if not is_posted and not case.record.events and Fate.VOIDED not in case.money.fates:
+    if not is_posted and not case.record.events and Outcome.VOIDED not in case.money.outcomes:
         # Nobody has decided anything: the provider may have paid, and only time ran out.
         mend = None
     return case.found(kind, f"all of the {case.money.frozen_satang} satang are {how}", mend=mend)
@@ -119,9 +119,12 @@ def _in_part(case: Case) -> Difference:
     money = case.money
     parts = [
         (money.posted_satang, "posted"),
-        (money.satang_of(Fate.OPEN), "still frozen"),
-        (money.satang_of(Fate.VOIDED, Fate.POSTED_IN_PART) - _partly_posted(case), "released"),
-        (money.satang_of(Fate.EXPIRED), "expired"),
+        (money.satang_of(Outcome.OPEN), "still frozen"),
+        (
+            money.satang_of(Outcome.VOIDED, Outcome.POSTED_IN_PART) - _partly_posted(case),
+            "released",
+        ),
+        (money.satang_of(Outcome.EXPIRED), "expired"),
     ]
     told = ", ".join(f"{satang} {what}" for satang, what in parts if satang)
     return case.found(
@@ -130,14 +133,16 @@ def _in_part(case: Case) -> Difference:
 
 
 def _partly_posted(case: Case) -> int:
-    return sum(one.posted_satang for one in case.money.members if one.fate is Fate.POSTED_IN_PART)
+    return sum(
+        one.posted_satang for one in case.money.pendings if one.outcome is Outcome.POSTED_IN_PART
+    )
 
 
 def _how_released(case: Case) -> str:
-    released = case.money.fates & RELEASED
+    released = case.money.outcomes & RELEASED
     if released == RELEASED:
         return "voided or expired"
-    return "voided" if Fate.VOIDED in released else "expired"
+    return "voided" if Outcome.VOIDED in released else "expired"
 
 
 def _is_ordered_just_now(case: Case, action: Action) -> bool:

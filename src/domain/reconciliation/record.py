@@ -52,10 +52,10 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ByIds:
     """These intents, whatever their age."""
 
     intent_ids: tuple[IntentId, ...]
 
 
-Selection = Period | Named
+Selection = Period | ByIds

@@ -1,4 +1,4 @@
-"""Which intents have paid more than one fee, among any number of fees, in bounded memory."""
+"""Which intents have paid more than one fee, among all fees of a period, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
@@ -12,7 +12,7 @@ SEEN_MAX: Final = 1_000_000
 """Intent ids held at a time, in about 100 MB."""
 
 
-def doubled_fees(
+def duplicate_fees(
     fees: Callable[[], Iterable[Transfer]], *, since_ns: int, seen_max: int = SEEN_MAX
 ) -> Iterator[Transfer]:
     """Yield, once an intent, the first fee from *since_ns* on that is not its first one.
