@@ -1,4 +1,4 @@
-"""``outbox-worker reconcile``: compare Postgres with the ledger, show it, and mend on demand."""
+"""``outbox-worker reconcile``: compare Postgres with the ledger, show it, and fix it on demand."""
 
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from entrypoints.adapter_builders import (
 from entrypoints.asking import is_confirmed
 from entrypoints.diagnosis import FEE_CURRENCY, FEE_PSP
 from entrypoints.durations import Moment, moment_at
-from entrypoints.reconcile_orders import ORDERS_MAX, Mendable, order_all
+from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, order_all
 from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport
 from entrypoints.settings import LedgerSettings
 from entrypoints.worker_builders import build_fee_rule
@@ -54,19 +54,19 @@ def run_reconcile(settings: LedgerSettings, request: Request) -> int:
         OutageError, MisconfiguredError: what was shown so far is so; the rest is not known.
     """
     report: Report = JsonReport(sys.stdout) if request.as_json else TextReport(sys.stdout)
-    tally, mendable = Tally(), Mendable()
+    tally, fixable = Tally(), Fixable()
     progress = Progress(sys.stderr)
     for checked in _all_checked(settings, request):
         tally.add(checked)
         if request.fix:
-            mendable.add(checked.differences)
+            fixable.add(checked.differences)
         progress.clear()
         report.add(checked)
         progress.show(tally.intents)
     progress.clear()
     report.sum_up(tally)
-    if request.fix and _is_wanted(mendable, request):
-        report.add_orders(order_all(settings, mendable.differences.values()))
+    if request.fix and _is_wanted(fixable, request):
+        report.add_orders(order_all(settings, fixable.differences.values()))
     report.end()
     return int(tally.differences > 0)
 
@@ -100,20 +100,20 @@ def _selection(request: Request, *, now: datetime) -> Selection:
     return Period(since=since, until=until)
 
 
-def _is_wanted(mendable: Mendable, request: Request) -> bool:
+def _is_wanted(fixable: Fixable, request: Request) -> bool:
     """Say what --fix would do, and find out whether it shall."""
     if request.as_json:
-        return True  # each difference was printed with its mend, and --yes was given
-    differences = mendable.differences.values()
+        return True  # each difference was printed with its fix, and --yes was given
+    differences = fixable.differences.values()
     if not differences:
         return False
-    more = f", the first {ORDERS_MAX:,} of them" if mendable.has_more else ""
+    more = f", the first {ORDERS_MAX:,} of them" if fixable.has_more else ""
     sys.stdout.write(
         f"\n--fix inserts these events{more}. The worker carries them out,"
         " and checks each against the ledger first:\n"
     )
     for one in differences:
-        sys.stdout.write(f"{one.intent_id}  {one.mend}  since {one.kind}\n")
+        sys.stdout.write(f"{one.intent_id}  {one.fix}  since {one.kind}\n")
     question = f"Insert {len(differences):,}?"
     return request.assume_yes or is_confirmed(question, answers=sys.stdin, output=sys.stdout)
 

@@ -38,7 +38,8 @@ def reconcile(  # noqa: PLR0913, PLR0917
         str, typer.Option(metavar="LENGTH", help="Report frozen money that expires within this.")
     ] = "1h",
     unordered_after: Annotated[
-        str, typer.Option(metavar="LENGTH", help="Report intents without an order for so long.")
+        str,
+        typer.Option(metavar="LENGTH", help="Report intents without a pending event for so long."),
     ] = "15m",
     grace: Annotated[
         str, typer.Option(metavar="LENGTH", help="What is younger may still be in flight.")
@@ -46,7 +47,9 @@ def reconcile(  # noqa: PLR0913, PLR0917
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     fix: Annotated[
         bool,
-        typer.Option("--fix", help="Order again what the worker itself can mend; it asks first."),
+        typer.Option(
+            "--fix", help="Insert events for what the worker itself can put right; it asks first."
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What ``outbox-worker reconcile --fix`` does: order again what the worker itself can mend."""
+"""What ``outbox-worker reconcile --fix`` does: insert events for what the worker can put right."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ ORDERS_MAX: Final = 10_000
 class Outcome(StrEnum):
     """What became of an order."""
 
-    ORDERED = "ordered"
+    INSERTED = "inserted"
     LEFT = "left"
     """Nothing was inserted, and nothing has to be."""
     REFUSED = "refused"
@@ -41,16 +41,16 @@ class Ordered:
 
 
 @dataclass(slots=True)
-class Mendable:
-    """The differences that the worker can mend, one an intent, as many as are remembered."""
+class Fixable:
+    """The differences that --fix is for, one an intent, as many as are remembered."""
 
     differences: dict[IntentId, Difference] = field(default_factory=dict)
     has_more: bool = False
 
     def add(self, differences: Iterable[Difference]) -> None:
-        """Remember those of *differences* that can be mended."""
+        """Remember those of *differences* that can be fixed."""
         for one in differences:
-            if one.mend is None or one.intent_id in self.differences:
+            if one.fix is None or one.intent_id in self.differences:
                 continue
             if len(self.differences) == ORDERS_MAX:
                 self.has_more = True
@@ -59,7 +59,7 @@ class Mendable:
 
 
 def order_all(settings: LedgerSettings, differences: Iterable[Difference]) -> Iterator[Ordered]:
-    """Order the mending of each of *differences*, in a transaction of its own.
+    """Order the fixing of each of *differences*, in a transaction of its own.
 
     Raises, while iterating:
         DatabaseUnavailableError, DatabaseMisconfiguredError: what was yielded is ordered, and
@@ -93,4 +93,4 @@ def _order(connection: BoundedConnection, difference: Difference) -> Ordered:
     if event_id is None:
         detail = "the intent has changed meanwhile, or an event of it is pending by now"
         return Ordered(difference, Outcome.LEFT, None, detail)
-    return Ordered(difference, Outcome.ORDERED, event_id, f"event {event_id}")
+    return Ordered(difference, Outcome.INSERTED, event_id, f"event {event_id}")

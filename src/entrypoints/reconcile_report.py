@@ -14,7 +14,7 @@ from entrypoints.reconcile_orders import Ordered, Outcome
 
 _STATUS_WIDTH: Final = max(map(len, IntentStatus))
 _KIND_WIDTH: Final = max(map(len, DifferenceKind))
-_MEND_WIDTH: Final = max(map(len, Action))
+_FIX_WIDTH: Final = max(map(len, Action))
 _NOTHING: Final = "-"
 
 
@@ -24,13 +24,13 @@ class Tally:
 
     intents: int = 0
     kinds: Counter[DifferenceKind] = field(default_factory=Counter)
-    mendable: int = 0
+    fixable: int = 0
 
     def add(self, checked: Checked) -> None:
         """Count one more step."""
         self.intents += checked.intents
         self.kinds.update(one.kind for one in checked.differences)
-        self.mendable += sum(one.mend is not None for one in checked.differences)
+        self.fixable += sum(one.fix is not None for one in checked.differences)
 
     @property
     def differences(self) -> int:
@@ -75,13 +75,13 @@ class TextReport:
         """See ``Report.add``."""
         for difference in checked.differences:
             if not self._has_lines:
-                self._line("intent", "status", "difference", "mend", "detail")
+                self._line("intent", "status", "difference", "fix", "detail")
                 self._has_lines = True
             self._line(
                 str(difference.intent_id),
                 difference.status,
                 difference.kind,
-                difference.mend or "",
+                difference.fix or "",
                 difference.detail,
             )
         self._output.flush()
@@ -98,12 +98,12 @@ class TextReport:
             outcomes[ordered.outcome] += 1
             difference = ordered.difference
             self._output.write(
-                f"{ordered.outcome:<8}  {difference.intent_id}  {difference.mend}"
+                f"{ordered.outcome:<8}  {difference.intent_id}  {difference.fix}"
                 f"  {on_one_line(ordered.detail)}\n"
             )
             self._output.flush()
         self._output.write(
-            f"{outcomes[Outcome.ORDERED]:,} of {outcomes.total():,} ordered. Once the worker has"
+            f"{outcomes[Outcome.INSERTED]:,} of {outcomes.total():,} inserted. Once the worker has"
             " carried them out, reconcile again to see what is left.\n"
         )
 
@@ -111,18 +111,18 @@ class TextReport:
         """See ``Report.end``."""
         self._output.flush()
 
-    def _line(self, intent_id: str, status: str, kind: str, mend: str, detail: str) -> None:
+    def _line(self, intent_id: str, status: str, kind: str, fix: str, detail: str) -> None:
         self._output.write(
             f"{intent_id:<36}  {on_one_line(status) or _NOTHING:<{_STATUS_WIDTH}}"
-            f"  {kind:<{_KIND_WIDTH}}  {mend or _NOTHING:<{_MEND_WIDTH}}  {on_one_line(detail)}\n"
+            f"  {kind:<{_KIND_WIDTH}}  {fix or _NOTHING:<{_FIX_WIDTH}}  {on_one_line(detail)}\n"
         )
 
 
 class JsonReport:
     """For programs: one JSON document, written as it comes. Fulfils ``Report``.
 
-    ``{"differences": [{…}, …], "intents": …, "counts": {…}}``, with ``"orders": [{…}, …]``
-    where orders were made.
+    ``{"differences": [{…}, …], "intents": …, "counts": {…}}``, with ``"fixes": [{…}, …]``
+    where events were inserted.
     """
 
     def __init__(self, output: TextIO) -> None:
@@ -146,11 +146,11 @@ class JsonReport:
 
     def add_orders(self, orders: Iterable[Ordered]) -> None:
         """See ``Report.add_orders``."""
-        self._output.write(',\n"orders": [')
+        self._output.write(',\n"fixes": [')
         for number, ordered in enumerate(orders):
             body: Mapping[str, object] = {
                 "intent_id": str(ordered.difference.intent_id),
-                "action": ordered.difference.mend,
+                "action": ordered.difference.fix,
                 "outcome": ordered.outcome,
                 "event_id": ordered.event_id,
                 "detail": ordered.detail,
@@ -183,9 +183,9 @@ def summary(tally: Tally) -> str:
         return f"{checked}, no difference."
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in tally.counts.items())
     found = f"{checked}, {tally.differences:,} {_plural('difference', tally.differences)}: {kinds}"
-    if not tally.mendable:
+    if not tally.fixable:
         return f"{found}."
-    return f"{found}; {tally.mendable:,} of them the worker can mend (--fix)."
+    return f"{found}; {tally.fixable:,} of them the worker can put right (--fix)."
 
 
 def _as_json(difference: Difference) -> Mapping[str, object]:
@@ -194,7 +194,7 @@ def _as_json(difference: Difference) -> Mapping[str, object]:
         "status": difference.status,
         "kind": difference.kind,
         "detail": difference.detail,
-        "mend": difference.mend,
+        "fix": difference.fix,
     }
 
 

@@ -127,7 +127,7 @@ class Desk:
         return [(one.intent_id, one.kind) for one in self.reconcile(selection)]
 
     def order_again(self, difference: Difference) -> EventId | None:
-        """Order what would mend *difference*, in a transaction of its own."""
+        """Order what would fix *difference*, in a transaction of its own."""
         with self.database.producer() as store:
             return OrderAgain(store=store)(difference)
 
@@ -254,7 +254,7 @@ def forgetting_the_order(desk: Desk) -> IntentId:
 
 
 Fault = Callable[[Desk], IntentId]
-MENDABLE: Final[list[tuple[Fault, Kind]]] = [
+FIXABLE: Final[list[tuple[Fault, Kind]]] = [
     (settled_while_frozen, Kind.SETTLED_NOT_POSTED),
     (failed_while_frozen, Kind.FAILED_NOT_RELEASED),
     (posted_without_an_order, Kind.POSTED_NOT_SETTLED),
@@ -323,7 +323,7 @@ class ReconcilingContract:
 
     # One fault at a time.
 
-    @pytest.mark.parametrize(("fault", "kind"), [*MENDABLE, *OTHERS])
+    @pytest.mark.parametrize(("fault", "kind"), [*FIXABLE, *OTHERS])
     def test_a_fault_is_told_as_what_it_is_and_of_its_intent_only(
         self, desk: Desk, fault: Fault, kind: Kind
     ) -> None:
@@ -335,8 +335,8 @@ class ReconcilingContract:
         # Whoever is named is searched for, so a fee that was charged again shows as well.
         assert desk.told(ByIds((at_fault, healthy.intent_id))) == [(at_fault, kind)]
 
-    @pytest.mark.parametrize(("fault", "kind"), MENDABLE)
-    def test_what_the_worker_can_mend_is_mended_by_an_order(
+    @pytest.mark.parametrize(("fault", "kind"), FIXABLE)
+    def test_what_the_worker_can_fix_is_fixed_by_an_order(
         self, desk: Desk, fault: Fault, kind: Kind
     ) -> None:
         intent_id = fault(desk)
@@ -355,17 +355,17 @@ class ReconcilingContract:
         assert desk.told() == []
 
     @pytest.mark.parametrize(("fault", "kind"), OTHERS)
-    def test_what_the_worker_cannot_mend_is_not_ordered(
+    def test_what_the_worker_cannot_fix_is_not_ordered(
         self, desk: Desk, fault: Fault, kind: Kind
     ) -> None:
         fault(desk)
 
         [found] = desk.reconcile()
 
-        assert found.mend is None
+        assert found.fix is None
         assert desk.order_again(found) is None
 
-    @pytest.mark.parametrize(("fault", "kind"), MENDABLE)
+    @pytest.mark.parametrize(("fault", "kind"), FIXABLE)
     def test_an_order_is_given_once_and_leaves_a_trail(
         self, desk: Desk, fault: Fault, kind: Kind
     ) -> None:
@@ -375,7 +375,7 @@ class ReconcilingContract:
         event_id = desk.order_again(found)
 
         assert desk.order_again(found) is None
-        assert [one.mend for one in desk.reconcile()] in ([], [None])
+        assert [one.fix for one in desk.reconcile()] in ([], [None])
         [audit] = desk.database.audit(intent_id)
         assert audit.status_from == audit.status_to == found.status
         assert audit.reason == "reconcile"
@@ -400,7 +400,7 @@ class ReconcilingContract:
         found = desk.reconcile()
 
         shared = {one.intent_id for one in found if one.kind is Kind.TRANSFER_SHARED}
-        frozen = {one.intent_id: one.mend for one in found if one.kind is Kind.FAILED_NOT_RELEASED}
+        frozen = {one.intent_id: one.fix for one in found if one.kind is Kind.FAILED_NOT_RELEASED}
         assert shared == {first.id, second.id}
         assert frozen == {first.id: None, second.id: None, other.id: VOID}
 
@@ -438,7 +438,7 @@ class ReconcilingContract:
         assert told == [(intent_id, Kind.INTENT_MISSING) for intent_id in sorted(missing)]
 
     def test_many_faults_on_many_pages_are_all_told(self, desk: Desk) -> None:
-        faults = [fault(desk) for fault, _ in MENDABLE for _ in range(3)]
+        faults = [fault(desk) for fault, _ in FIXABLE for _ in range(3)]
         for _ in range(3):
             desk.add_settled(fee_satang=7)
 

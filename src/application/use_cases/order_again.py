@@ -16,7 +16,7 @@ REASON: Final = "reconcile"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderAgain:
-    """Insert the event that lets the worker mend a difference, and an audit row that says so.
+    """Insert the event that lets the worker fix a difference, and an audit row that says so.
 
     The worker checks everything against the ledger before it acts, and does nothing twice.
     *store* is on the caller's own transaction, one for each difference; the caller commits it.
@@ -27,7 +27,7 @@ class OrderAgain:
     def __call__(self, difference: Difference) -> EventId | None:
         """Return the id of the new event; None if nothing was inserted.
 
-        That is so where the difference has no ``mend``, the intent's status is another by now,
+        That is so where the difference has no ``fix``, the intent's status is another by now,
         it has a pending event or one of the other action, another intent lists the same
         pending transfer, or the worker could not read the payload of the earlier order.
 
@@ -35,7 +35,7 @@ class OrderAgain:
             RowsRefusedError: Postgres refuses the audit row; roll back.
             DatabaseUnavailableError, DatabaseMisconfiguredError: the transaction is lost.
         """
-        action, intent_id = difference.mend, difference.intent_id
+        action, intent_id = difference.fix, difference.intent_id
         # It reads a whole table: not while the intent is locked.
         if action is None or self.store.shares_transfers(intent_id):
             return None

@@ -35,7 +35,7 @@ FEE_LOOKBACK: Final = timedelta(days=1)
 
 INTENTS_REMEMBERED_MAX: Final = 100_000
 """Of those that were reported. Beyond that a difference may be told twice, or marked as
-mendable that the order to mend it then passes over."""
+fixable that the order to fix it then passes over."""
 
 DIFFERENCES_A_STEP: Final = 500
 
@@ -138,7 +138,7 @@ def _told(
     for one in found:
         if one.kind is DifferenceKind.FEE_TWICE:
             charged_twice.add(one.intent_id)
-        yield replace(one, mend=None) if one.intent_id in shared.intent_ids else one
+        yield replace(one, fix=None) if one.intent_id in shared.intent_ids else one
 
 
 def _missing(intent_id: IntentId) -> Difference:

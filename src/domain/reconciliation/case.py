@@ -26,7 +26,7 @@ class Case:
 
     @property
     def pending_events(self) -> Sequence[EventRecord]:
-        """The orders that the worker still has before it, oldest first."""
+        """The events that the worker still has before it, oldest first."""
         return [event for event in self.record.events if event.status == "pending"]
 
     @property
@@ -38,14 +38,14 @@ class Case:
         since_ns = self.record.now_ns - grace_ms * NS_PER_MS
         return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.pendings)
 
-    def found(self, kind: DifferenceKind, detail: str, *, mend: Action | None = None) -> Difference:
+    def found(self, kind: DifferenceKind, detail: str, *, fix: Action | None = None) -> Difference:
         """Return a difference of this intent."""
         record = self.record
         return Difference(
-            intent_id=record.id, kind=kind, detail=detail, status=record.status, mend=mend
+            intent_id=record.id, kind=kind, detail=detail, status=record.status, fix=fix
         )
 
-    def mend_by(self, action: Action) -> Action | None:
+    def fix_by(self, action: Action) -> Action | None:
         """Return *action* if the worker would carry it out on this intent, once ordered.
 
         It does not where an order is on its way, and where it would ask for a person: an order

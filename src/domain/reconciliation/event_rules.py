@@ -1,4 +1,4 @@
-"""Is there an order where one is wanted, none where none is, and is it in time?"""
+"""Is there an event where one is wanted, none where none is, and is it in time?"""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _AS_ORDERED: Final = {
 
 
 def no_event(case: Case) -> Difference | None:
-    """An authorized intent gets its order before long."""
+    """An authorized intent gets its event before long."""
     record, money = case.record, case.money
     if record.age_ms < case.limits.unordered_after_ms or case.pending_events:
         return None
@@ -23,16 +23,16 @@ def no_event(case: Case) -> Difference | None:
         return None
     age = duration_text(record.age_ms)
     if not record.events:
-        return case.found(DifferenceKind.NO_EVENT, f"{record.status} for {age} without an order")
+        return case.found(DifferenceKind.NO_EVENT, f"{record.status} for {age} without an event")
     last = record.events[-1]
     return case.found(
         DifferenceKind.NO_EVENT,
-        f"{record.status} for {age}; its last order, {last.id}, {last.action}, is {last.status}",
+        f"{record.status} for {age}; its last event, {last.id}, {last.action}, is {last.status}",
     )
 
 
 def final_event_done(case: Case) -> Difference | None:
-    """A final intent has no order left that there is nothing to do for."""
+    """A final intent has no event left that there is nothing to do for."""
     record = case.record
     for action, outcomes in _AS_ORDERED.items():
         if record.status != action.final_status or not case.money.outcomes <= outcomes:
@@ -48,7 +48,7 @@ def final_event_done(case: Case) -> Difference | None:
 
 
 def reviewed_event_done(case: Case) -> Difference | None:
-    """An order that the worker gave up is not carried out meanwhile."""
+    """An event that the worker gave up is not carried out meanwhile."""
     for action, outcomes in _AS_ORDERED.items():
         if not case.money.pendings or not case.money.outcomes <= outcomes:
             continue
@@ -57,7 +57,7 @@ def reviewed_event_done(case: Case) -> Difference | None:
                 return case.found(
                     DifferenceKind.EVENT_DONE,
                     f"event {event.id}, {action}, has failed, and all of the money is"
-                    " as it ordered: requeue it",
+                    " as it says: requeue it",
                 )
     return None
 

@@ -52,7 +52,7 @@ def settled_money(case: Case) -> Difference | None:
     return case.found(
         DifferenceKind.SETTLED_NOT_POSTED,
         f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
-        mend=case.mend_by(Action.POST_PENDING),
+        fix=case.fix_by(Action.POST_PENDING),
     )
 
 
@@ -69,7 +69,7 @@ def failed_money(case: Case) -> Difference | None:
     return case.found(
         DifferenceKind.FAILED_NOT_RELEASED,
         f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
-        mend=case.mend_by(Action.VOID_PENDING) if can_all_be_voided else None,
+        fix=case.fix_by(Action.VOID_PENDING) if can_all_be_voided else None,
     )
 
 
@@ -99,7 +99,7 @@ def moved_unexpectedly(case: Case) -> Difference | None:
 
 
 def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
-    """Put that all is resolved; where it was also ordered, the worker itself will see it."""
+    """Put that all is resolved; where an event says so too, the worker itself will see it."""
     is_posted = action is Action.POST_PENDING
     how = "posted" if is_posted else _how_released(case)
     waiting = case.pending_events
@@ -108,11 +108,11 @@ def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
             DifferenceKind.EVENT_DONE,
             f"event {waiting[0].id}, {action}: all of the money is {how} already",
         )
-    mend = case.mend_by(action)
+    fix = case.fix_by(action)
     if not is_posted and not case.record.events and Outcome.VOIDED not in case.money.outcomes:
         # Nobody has decided anything: the provider may have paid, and only time ran out.
-        mend = None
-    return case.found(kind, f"all of the {case.money.frozen_satang} satang are {how}", mend=mend)
+        fix = None
+    return case.found(kind, f"all of the {case.money.frozen_satang} satang are {how}", fix=fix)
 
 
 def _in_part(case: Case) -> Difference:

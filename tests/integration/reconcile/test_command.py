@@ -127,8 +127,8 @@ def test_each_difference_is_a_line_and_the_last_line_sums_up(
 
     assert (done.returncode, done.stderr) == (1, "")
     header, *lines, summary = done.stdout.splitlines()
-    assert header.split() == ["intent", "status", "difference", "mend", "detail"]
-    columns = [header.index(name) for name in ("status", "difference", "mend", "detail")]
+    assert header.split() == ["intent", "status", "difference", "fix", "detail"]
+    columns = [header.index(name) for name in ("status", "difference", "fix", "detail")]
     for line in lines:
         assert all(line[at - 1] == " " != line[at] for at in columns)
     assert sorted(tuple(line.split()[:4]) for line in lines) == sorted(
@@ -139,7 +139,7 @@ def test_each_difference_is_a_line_and_the_last_line_sums_up(
     )
     assert summary == (
         "3 intents checked, 2 differences: 1 no_event, 1 settled_not_posted;"
-        " 1 of them the worker can mend (--fix)."
+        " 1 of them the worker can put right (--fix)."
     )
 
 
@@ -160,7 +160,7 @@ def test_json_is_one_document_with_everything_in_it(
         "intent_id": str(case.intent_id),
         "status": "SETTLED",
         "kind": "settled_not_posted",
-        "mend": "post_pending",
+        "fix": "post_pending",
     }
 
 
@@ -344,7 +344,7 @@ def test_a_closed_stdin_is_a_no(
     assert events(bench) == []
 
 
-def test_what_was_ordered_the_worker_mends(
+def test_what_was_ordered_the_worker_fixes(
     wallet: Wallet, bench: PostgresBench, reconcile: Run
 ) -> None:
     frozen = unposted(wallet, bench)
@@ -355,7 +355,7 @@ def test_what_was_ordered_the_worker_mends(
     done = reconcile(*NOW, "--fix", "--yes")
 
     assert (done.returncode, done.stderr) == (1, "")
-    assert "2 of 2 ordered" in done.stdout.splitlines()[-1]
+    assert "2 of 2 inserted" in done.stdout.splitlines()[-1]
     assert sorted(events(bench)) == sorted(
         [
             (frozen.intent_id, "post_pending", "pending"),
@@ -380,11 +380,11 @@ def test_json_tells_what_was_ordered(wallet: Wallet, bench: PostgresBench, recon
 
     assert (done.returncode, done.stderr) == (1, "")
     ((event_id,),) = bench.execute("SELECT id FROM pm.outbox_event")
-    assert json.loads(done.stdout)["orders"] == [
+    assert json.loads(done.stdout)["fixes"] == [
         {
             "intent_id": str(case.intent_id),
             "action": "post_pending",
-            "outcome": "ordered",
+            "outcome": "inserted",
             "event_id": event_id,
             "detail": f"event {event_id}",
         }
@@ -409,7 +409,7 @@ def test_one_order_that_is_refused_stops_no_other(
 
     assert (done.returncode, done.stderr) == (1, "")
     outcomes = {tuple(line.split()[:2]) for line in done.stdout.splitlines()[-3:-1]}
-    assert outcomes == {("refused", str(bad.intent_id)), ("ordered", str(good.intent_id))}
+    assert outcomes == {("refused", str(bad.intent_id)), ("inserted", str(good.intent_id))}
     assert [intent_id for intent_id, _, _ in events(bench)] == [good.intent_id]
 
 
@@ -417,25 +417,23 @@ def test_fix_needs_what_the_worker_may_and_to_insert_events(
     wallet: Wallet, bench: PostgresBench, reconcile: Run
 ) -> None:
     unposted(wallet, bench)
-    bench.execute("DROP ROLE IF EXISTS pm_mender")
-    bench.execute("CREATE ROLE pm_mender LOGIN")
-    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_mender")
+    bench.execute("DROP ROLE IF EXISTS pm_fixer")
+    bench.execute("CREATE ROLE pm_fixer LOGIN")
+    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_fixer")
     for table, rights in RIGHTS.items():
-        bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_mender")
+        bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_fixer")
     # What docs/running.md names beside those.
-    bench.execute("GRANT SELECT ON pm.tx_history TO pm_mender")
-    bench.execute("GRANT INSERT ON pm.outbox_event TO pm_mender")
-    bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_mender")
+    bench.execute("GRANT SELECT ON pm.tx_history TO pm_fixer")
+    bench.execute("GRANT INSERT ON pm.outbox_event TO pm_fixer")
+    bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_fixer")
 
-    done = reconcile(
-        *NOW, "--fix", "--yes", DATABASE_URL=make_conninfo(bench.url, user="pm_mender")
-    )
+    done = reconcile(*NOW, "--fix", "--yes", DATABASE_URL=make_conninfo(bench.url, user="pm_fixer"))
 
     assert (done.returncode, done.stderr) == (1, "")
     assert len(events(bench)) == 1
 
 
-def test_where_nothing_can_be_mended_nobody_is_asked(
+def test_where_nothing_can_be_fixed_nobody_is_asked(
     wallet: Wallet, bench: PostgresBench, reconcile: Run
 ) -> None:
     overdue(wallet, bench)

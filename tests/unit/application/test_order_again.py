@@ -37,7 +37,7 @@ def not_posted(intent_id: IntentId, **changes: object) -> Difference:
         kind=DifferenceKind.SETTLED_NOT_POSTED,
         detail="120 satang",
         status="SETTLED",
-        mend=POST,
+        fix=POST,
     )
     return replace(difference, **changes)  # type: ignore[arg-type]
 
@@ -95,7 +95,7 @@ def test_an_order_that_the_worker_could_not_read_is_not_repeated(
 
 
 def test_what_needs_a_person_is_not_ordered(bench: InMemoryBench) -> None:
-    assert_not_ordered(bench, not_posted(a_settled(bench).id, mend=None))
+    assert_not_ordered(bench, not_posted(a_settled(bench).id, fix=None))
 
 
 def test_an_intent_that_is_gone_is_not_ordered(bench: InMemoryBench) -> None:

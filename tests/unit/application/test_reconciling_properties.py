@@ -1,4 +1,4 @@
-"""Whatever happened to an intent: what the worker settled agrees, and what is ordered mends.
+"""Whatever happened to an intent: what the worker settled agrees, and --fix puts it right.
 
 A scene is what became of each pending transfer, and what the database says. It is run on the
 fakes, with the real worker.
@@ -155,15 +155,15 @@ def test_what_the_worker_settles_itself_has_no_difference(scene: Scene) -> None:
         event_statuses=["processed", "failed"],
     )
 )
-def test_what_is_ordered_to_mend_an_intent_mends_it(scene: Scene) -> None:
+def test_what_is_ordered_to_fix_an_intent_fixes_it(scene: Scene) -> None:
     desk = a_desk()
     intent, _ = set_up(desk, scene)
     before = desk.reconcile()
-    mended = [one for one in before if one.mend is not None]
-    assert len(mended) <= 1
-    event(f"{len(mended)} mended")
+    fixed = [one for one in before if one.fix is not None]
+    assert len(fixed) <= 1
+    event(f"{len(fixed)} fixed")
 
-    for one in mended:
+    for one in fixed:
         event_id = desk.order_again(one)
         assert event_id is not None
         desk.wallet.settle_until_idle()

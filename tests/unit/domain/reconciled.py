@@ -209,8 +209,8 @@ def kinds(
     return [one.kind for one in judge(record, ledger, limits)]
 
 
-def mends(
+def fixes(
     record: IntentRecord, ledger: Sequence[Transfer], limits: Limits = LIMITS
 ) -> dict[DifferenceKind, Action | None]:
-    """Return what ``judge`` finds, and what would mend it."""
-    return {one.kind: one.mend for one in judge(record, ledger, limits)}
+    """Return what ``judge`` finds, and what would fix it."""
+    return {one.kind: one.fix for one in judge(record, ledger, limits)}

@@ -27,11 +27,11 @@ from tests.unit.domain.reconciled import (
     all_resolved,
     an_event,
     fee,
+    fixes,
     frozen,
     judge,
     kinds,
     known,
-    mends,
     resolved,
 )
 
@@ -89,14 +89,14 @@ def test_a_fee_beside_a_post_of_the_worker_is_somebody_elses() -> None:
 def test_a_fee_that_was_not_charged_needs_a_person() -> None:
     [found] = judge(replace(SETTLED_WITH_FEE, lines=HISTORY), POSTED_BY_OTHER)
 
-    assert (found.kind, found.mend) == (Kind.FEE_MISSING, None)
+    assert (found.kind, found.fix) == (Kind.FEE_MISSING, None)
     assert found.detail == "7 satang are due, none were charged"
 
 
 def test_a_fee_is_missing_also_where_the_money_is_still_to_be_posted() -> None:
     record = replace(SETTLED_WITH_FEE, lines=HISTORY)
 
-    assert mends(record, frozen()) == {Kind.SETTLED_NOT_POSTED: POST, Kind.FEE_MISSING: None}
+    assert fixes(record, frozen()) == {Kind.SETTLED_NOT_POSTED: POST, Kind.FEE_MISSING: None}
 
 
 @pytest.mark.parametrize("fee_satang", [None, 0, -5])
@@ -140,7 +140,7 @@ def test_two_fees_are_told_as_that_and_nothing_else(
 
     [found] = judge(record, [*ledger, fee(), second])
 
-    assert (found.kind, found.mend) == (Kind.FEE_TWICE, None)
+    assert (found.kind, found.fix) == (Kind.FEE_TWICE, None)
     assert found.detail == f"2 fees, of 7, 9 satang: {fee().id:032x}, {second.id:032x}"
 
 
@@ -158,7 +158,7 @@ def test_a_fee_of_money_that_is_not_posted_is_told(
 ) -> None:
     [found] = judge(record, [*ledger, fee(by_worker=False)])
 
-    assert (found.kind, found.mend) == (Kind.FEE_WITHOUT_POST, None)
+    assert (found.kind, found.fix) == (Kind.FEE_WITHOUT_POST, None)
     assert found.detail.startswith("7 satang charged by ")
 
 

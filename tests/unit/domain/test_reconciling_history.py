@@ -56,7 +56,7 @@ def test_the_order_in_which_lines_are_read_does_not_matter() -> None:
 def test_history_that_does_not_add_up_is_told(lines: tuple[HistoryLine, ...], detail: str) -> None:
     [found] = judge(replace(SETTLED, lines=lines), POSTED)
 
-    assert (found.kind, found.mend, found.detail) == (Kind.HISTORY_DIFFERS, None, detail)
+    assert (found.kind, found.fix, found.detail) == (Kind.HISTORY_DIFFERS, None, detail)
 
 
 @pytest.mark.parametrize("lines", [HISTORY, (*HISTORY, a_line(2, "PSP_FEE", 8))])

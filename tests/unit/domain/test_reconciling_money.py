@@ -25,10 +25,10 @@ from tests.unit.domain.reconciled import (
     a_record,
     all_resolved,
     an_event,
+    fixes,
     frozen,
     judge,
     kinds,
-    mends,
     pending_id_of,
     resolved,
 )
@@ -56,7 +56,7 @@ def test_a_settled_intent_whose_money_is_posted_is_fine(by_worker: bool) -> None
 def test_money_of_a_settled_intent_that_is_still_frozen_can_be_posted(
     ledger: list[Transfer],
 ) -> None:
-    assert mends(SETTLED, ledger) == {Kind.SETTLED_NOT_POSTED: POST}
+    assert fixes(SETTLED, ledger) == {Kind.SETTLED_NOT_POSTED: POST}
 
 
 def test_how_much_is_still_frozen_is_told() -> None:
@@ -70,13 +70,13 @@ def test_how_much_is_still_frozen_is_told() -> None:
 def test_money_of_a_settled_intent_that_was_voided_needs_a_person(by_worker: bool) -> None:
     ledger = all_resolved(VOID, by_worker=by_worker)
 
-    assert mends(SETTLED, ledger) == {Kind.SETTLED_BUT_RELEASED: None}
+    assert fixes(SETTLED, ledger) == {Kind.SETTLED_BUT_RELEASED: None}
 
 
 def test_money_of_a_settled_intent_that_has_expired_needs_a_person() -> None:
     [found] = judge(SETTLED, EXPIRED)
 
-    assert (found.kind, found.mend) == (Kind.SETTLED_BUT_RELEASED, None)
+    assert (found.kind, found.fix) == (Kind.SETTLED_BUT_RELEASED, None)
     assert found.detail == "120 of 120 satang are expired"
 
 
@@ -87,7 +87,7 @@ def test_of_a_settled_intent_the_worst_of_its_money_is_told() -> None:
 def test_a_settled_intent_that_was_posted_in_part_tells_the_parts() -> None:
     [found] = judge(SETTLED, POSTED_IN_PART)
 
-    assert (found.kind, found.mend) == (Kind.RESOLVED_IN_PART, None)
+    assert (found.kind, found.fix) == (Kind.RESOLVED_IN_PART, None)
     assert found.detail == "of 120 satang: 60 posted, 60 released"
 
 
@@ -107,7 +107,7 @@ def test_a_failed_intent_whose_money_has_expired_is_fine() -> None:
 def test_money_of_a_failed_intent_that_is_still_frozen_can_be_voided(
     ledger: list[Transfer],
 ) -> None:
-    assert mends(FAILED, ledger) == {Kind.FAILED_NOT_RELEASED: VOID}
+    assert fixes(FAILED, ledger) == {Kind.FAILED_NOT_RELEASED: VOID}
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_money_of_a_failed_intent_that_is_still_frozen_can_be_voided(
     ],
 )
 def test_money_of_a_failed_intent_that_was_posted_needs_a_person(ledger: list[Transfer]) -> None:
-    assert mends(FAILED, ledger) == {Kind.FAILED_BUT_POSTED: None}
+    assert fixes(FAILED, ledger) == {Kind.FAILED_BUT_POSTED: None}
 
 
 def test_a_post_of_nothing_takes_no_money_from_a_failed_intent() -> None:
     nothing = [resolved(number, POST, amount=0, by_worker=False) for number in range(2)]
 
     assert kinds(FAILED, [*frozen(), *nothing]) == []
-    assert mends(FAILED, [*frozen(), nothing[0]]) == {Kind.FAILED_NOT_RELEASED: None}
+    assert fixes(FAILED, [*frozen(), nothing[0]]) == {Kind.FAILED_NOT_RELEASED: None}
 
 
 # Neither.
@@ -140,7 +140,7 @@ def test_posted_money_of_an_unfinished_intent_can_be_settled(
 ) -> None:
     ledger = all_resolved(POST, by_worker=by_worker)
 
-    assert mends(record, ledger) == {Kind.POSTED_NOT_SETTLED: POST}
+    assert fixes(record, ledger) == {Kind.POSTED_NOT_SETTLED: POST}
 
 
 @unfinished
@@ -150,14 +150,14 @@ def test_voided_money_of_an_unfinished_intent_can_be_failed(
 ) -> None:
     ledger = all_resolved(VOID, by_worker=by_worker)
 
-    assert mends(record, ledger) == {Kind.RELEASED_NOT_FAILED: VOID}
+    assert fixes(record, ledger) == {Kind.RELEASED_NOT_FAILED: VOID}
 
 
 def test_money_that_ran_out_of_time_is_failed_only_where_that_was_ordered() -> None:
     ordered = a_record("AUTHORIZED", an_event(VOID, "processed"))
 
-    assert mends(AUTHORIZED, EXPIRED) == {Kind.RELEASED_NOT_FAILED: None}
-    assert mends(ordered, EXPIRED) == {Kind.RELEASED_NOT_FAILED: VOID}
+    assert fixes(AUTHORIZED, EXPIRED) == {Kind.RELEASED_NOT_FAILED: None}
+    assert fixes(ordered, EXPIRED) == {Kind.RELEASED_NOT_FAILED: VOID}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_money_that_ran_out_of_time_is_failed_only_where_that_was_ordered() -> N
 def test_money_that_went_both_ways_needs_a_person(ledger: list[Transfer], detail: str) -> None:
     [found] = judge(AUTHORIZED, ledger)
 
-    assert (found.kind, found.mend, found.detail) == (Kind.RESOLVED_IN_PART, None, detail)
+    assert (found.kind, found.fix, found.detail) == (Kind.RESOLVED_IN_PART, None, detail)
 
 
 def test_an_unfinished_intent_with_all_its_money_frozen_and_an_order_is_fine() -> None:
@@ -197,7 +197,7 @@ def test_an_intent_that_the_manager_is_still_at_is_left_alone(
 
 @pytest.mark.parametrize("status", ["CREATED", "REFUNDED"])
 def test_money_that_moved_for_an_intent_of_such_a_status_needs_a_person(status: str) -> None:
-    assert mends(a_record(status), HALF_POSTED) == {Kind.POSTED_NOT_SETTLED: None}
+    assert fixes(a_record(status), HALF_POSTED) == {Kind.POSTED_NOT_SETTLED: None}
     assert kinds(a_record(status), POSTED_NOW) == []
 
 
@@ -242,15 +242,15 @@ def test_an_order_for_a_final_intent_is_given_time(
     young = an_event(action, "pending", age_ms=MINUTE_MS - 1)
 
     assert kinds(replace(record, events=(young,)), frozen()) == []
-    assert mends(replace(record, events=(replace(young, age_ms=MINUTE_MS),)), frozen()) == {
+    assert fixes(replace(record, events=(replace(young, age_ms=MINUTE_MS),)), frozen()) == {
         kind: None
     }
 
 
-# What cannot be mended by an order.
+# What cannot be fixed by an order.
 
 
-mendable = pytest.mark.parametrize(
+fixable = pytest.mark.parametrize(
     ("record", "ledger", "kind", "action"),
     [
         (SETTLED, frozen(), Kind.SETTLED_NOT_POSTED, POST),
@@ -261,17 +261,17 @@ mendable = pytest.mark.parametrize(
 )
 
 
-@mendable
+@fixable
 @pytest.mark.parametrize("status", ["processed", "failed"])
 def test_an_order_that_has_come_to_its_end_is_given_again(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action, status: str
 ) -> None:
     ordered = replace(record, events=(an_event(action, status),))
 
-    assert mends(ordered, ledger) == {kind: action}
+    assert fixes(ordered, ledger) == {kind: action}
 
 
-@mendable
+@fixable
 @pytest.mark.parametrize("status", ["processed", "failed", "pending"])
 def test_no_order_is_given_that_contradicts_an_earlier_one(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action, status: str
@@ -279,23 +279,23 @@ def test_no_order_is_given_that_contradicts_an_earlier_one(
     other = VOID if action is POST else POST
     contradicted = replace(record, events=(an_event(other, status),))
 
-    assert mends(contradicted, ledger) == {kind: None}
+    assert fixes(contradicted, ledger) == {kind: None}
 
 
-@mendable
+@fixable
 def test_no_order_is_given_for_a_list_that_the_worker_would_refuse(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action
 ) -> None:
     first, second = record.tb_transfer_ids
     for ids in ((first, second, first), (first, second, None)):
-        assert mends(replace(record, tb_transfer_ids=ids), ledger)[kind] is None
+        assert fixes(replace(record, tb_transfer_ids=ids), ledger)[kind] is None
 
 
-@mendable
+@fixable
 def test_no_order_is_given_for_an_amount_that_the_worker_would_refuse(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action
 ) -> None:
-    assert mends(replace(record, amount_satang=-1), ledger)[kind] is None
+    assert fixes(replace(record, amount_satang=-1), ledger)[kind] is None
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_no_order_is_given_for_an_amount_that_the_worker_would_refuse(
     [(SETTLED, Kind.SETTLED_NOT_POSTED), (FAILED, Kind.FAILED_NOT_RELEASED)],
 )
 def test_no_order_is_given_while_a_transfer_is_missing(record: IntentRecord, kind: Kind) -> None:
-    assert mends(record, frozen()[:1]) == {kind: None, Kind.TRANSFER_MISSING: None}
+    assert fixes(record, frozen()[:1]) == {kind: None, Kind.TRANSFER_MISSING: None}
 
 
 # Missing transfers.

@@ -15,7 +15,7 @@ NAMED = f"pending transfer {TRANSFER_ID:032x}: "
 def details(*intent_ids: IntentId) -> dict[IntentId, str]:
     found = list(sharing(TRANSFER_ID, intent_ids))
     assert {one.kind for one in found} == {DifferenceKind.TRANSFER_SHARED}
-    assert {one.mend for one in found} == {None}
+    assert {one.fix for one in found} == {None}
     assert len({one.intent_id for one in found}) == len(found)
     return {one.intent_id: one.detail for one in found}
 

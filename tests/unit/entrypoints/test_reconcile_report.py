@@ -9,11 +9,11 @@ import pytest
 from application.use_cases.reconcile import Checked
 from domain.intents import Action, EventId, IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
-from entrypoints.reconcile_orders import ORDERS_MAX, Mendable, Ordered, Outcome
+from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, Ordered, Outcome
 from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport, summary
 
 Kind = DifferenceKind
-MEND = Action.POST_PENDING
+FIX = Action.POST_PENDING
 
 
 def a_difference(
@@ -22,10 +22,10 @@ def a_difference(
     *,
     status: str = "SETTLED",
     detail: str = "100 satang",
-    mend: Action | None = None,
+    fix: Action | None = None,
 ) -> Difference:
     return Difference(
-        intent_id=IntentId(UUID(int=number)), kind=kind, status=status, detail=detail, mend=mend
+        intent_id=IntentId(UUID(int=number)), kind=kind, status=status, detail=detail, fix=fix
     )
 
 
@@ -56,7 +56,7 @@ def as_json(output: io.StringIO) -> Report:
 
 def test_columns_stay_where_they_are(text: Report, output: io.StringIO) -> None:
     text.add(Checked(1, (a_difference(1, Kind.NO_EVENT, status="MANUAL_REVIEW"),)))
-    text.add(Checked(0, (a_difference(2, mend=MEND), a_difference(3, status=""))))
+    text.add(Checked(0, (a_difference(2, fix=FIX), a_difference(3, status=""))))
 
     header, *lines = output.getvalue().splitlines()
     assert [line.index("100 satang") for line in lines] == [header.index("detail")] * 3
@@ -96,10 +96,10 @@ def test_whatever_the_detail_says_a_difference_is_one_line(
         (
             [
                 Checked(2, (a_difference(), a_difference(2, Kind.FEE_MISSING))),
-                Checked(0, (a_difference(3, Kind.FEE_TWICE), a_difference(4, mend=MEND))),
+                Checked(0, (a_difference(3, Kind.FEE_TWICE), a_difference(4, fix=FIX))),
             ],
             "2 intents checked, 4 differences: 2 settled_not_posted, 1 fee_missing, 1 fee_twice;"
-            " 1 of them the worker can mend (--fix).",
+            " 1 of them the worker can put right (--fix).",
         ),
     ],
 )  # fmt: skip
@@ -108,19 +108,19 @@ def test_the_last_line_sums_up(steps: list[Checked], sentence: str) -> None:
 
 
 def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: io.StringIO) -> None:
-    one = a_difference(mend=MEND)
+    one = a_difference(fix=FIX)
 
     text.add_orders(
         [
-            Ordered(one, Outcome.ORDERED, EventId(7), "event 7"),
+            Ordered(one, Outcome.INSERTED, EventId(7), "event 7"),
             Ordered(one, Outcome.LEFT, None, "it has changed"),
         ]
     )
 
     first, second, last = output.getvalue().splitlines()
-    assert first.split() == ["ordered", str(one.intent_id), "post_pending", "event", "7"]
+    assert first.split() == ["inserted", str(one.intent_id), "post_pending", "event", "7"]
     assert second.split()[:2] == ["left", str(one.intent_id)]
-    assert last.startswith("1 of 2 ordered.")
+    assert last.startswith("1 of 2 inserted.")
 
 
 # For programs.
@@ -150,30 +150,30 @@ def test_json_with_orders_is_one_document_too(
 
     body = json.loads(output.getvalue())
     assert body["differences"] == []
-    assert [one["outcome"] for one in body["orders"]] == ["refused"] * orders
+    assert [one["outcome"] for one in body["fixes"]] == ["refused"] * orders
 
 
 # What --fix remembers.
 
 
-def test_one_order_an_intent_is_remembered_and_only_what_can_be_mended() -> None:
-    mendable = Mendable()
+def test_one_order_an_intent_is_remembered_and_only_what_can_be_fixed() -> None:
+    fixable = Fixable()
 
-    mendable.add([a_difference(1), a_difference(2, mend=MEND)])
-    mendable.add([a_difference(2, Kind.NO_EVENT, mend=Action.VOID_PENDING)])
+    fixable.add([a_difference(1), a_difference(2, fix=FIX)])
+    fixable.add([a_difference(2, Kind.NO_EVENT, fix=Action.VOID_PENDING)])
 
-    assert [(one.intent_id.int, one.mend) for one in mendable.differences.values()] == [
+    assert [(one.intent_id.int, one.fix) for one in fixable.differences.values()] == [
         (2, "post_pending")
     ]
-    assert not mendable.has_more
+    assert not fixable.has_more
 
 
 def test_no_more_orders_are_remembered_than_a_run_may_give() -> None:
-    mendable = Mendable()
+    fixable = Fixable()
 
-    mendable.add(a_difference(number, mend=MEND) for number in range(ORDERS_MAX))
-    assert not mendable.has_more
-    mendable.add([a_difference(ORDERS_MAX, mend=MEND)])
+    fixable.add(a_difference(number, fix=FIX) for number in range(ORDERS_MAX))
+    assert not fixable.has_more
+    fixable.add([a_difference(ORDERS_MAX, fix=FIX)])
 
-    assert len(mendable.differences) == ORDERS_MAX
-    assert mendable.has_more
+    assert len(fixable.differences) == ORDERS_MAX
+    assert fixable.has_more
