@@ -15,6 +15,7 @@ from application.errors import DatabaseUnavailableError, RowsRefusedError
 from application.use_cases.order_again import OrderAgain
 from domain.intents import EventId, IntentId
 from domain.reconciliation.differences import Difference
+from domain.reconciliation.fixing import NotOrdered, Obstacle
 from entrypoints.settings import LedgerSettings
 
 ORDERS_MAX: Final = 10_000
@@ -26,18 +27,22 @@ class Outcome(StrEnum):
 
     INSERTED = "inserted"
     LEFT = "left"
-    """Nothing was inserted, and nothing has to be."""
+    """Something is in the way by now."""
+    BUSY = "busy"
+    """Somebody held the intent's row for too long: try again."""
     REFUSED = "refused"
+    """The database did not take the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order that was made, or not; *detail* says why not."""
+    """An event that was inserted, or was not; *detail* says why not."""
 
     difference: Difference
     outcome: Outcome
     event_id: EventId | None
     detail: str
+    obstacle: Obstacle | None = None
 
 
 @dataclass(slots=True)
@@ -79,7 +84,7 @@ def order_all(settings: LedgerSettings, differences: Iterable[Difference]) -> It
 def _order(connection: BoundedConnection, difference: Difference) -> Ordered:
     try:
         with connection.transaction():
-            event_id = OrderAgain(store=PostgresEventStore(connection))(difference)
+            answer = OrderAgain(store=PostgresEventStore(connection))(difference)
             with translated_write_errors():
                 # What the payment manager defers to the commit is refused here, for this one.
                 connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -89,8 +94,7 @@ def _order(connection: BoundedConnection, difference: Difference) -> Ordered:
         if connection.closed:
             raise
         # Somebody holds the intent for too long; the others need not wait for that.
-        return Ordered(difference, Outcome.LEFT, None, str(error))
-    if event_id is None:
-        detail = "the intent has changed meanwhile, or an event of it is pending by now"
-        return Ordered(difference, Outcome.LEFT, None, detail)
-    return Ordered(difference, Outcome.INSERTED, event_id, f"event {event_id}")
+        return Ordered(difference, Outcome.BUSY, None, str(error))
+    if isinstance(answer, NotOrdered):
+        return Ordered(difference, Outcome.LEFT, None, answer.detail, answer.obstacle)
+    return Ordered(difference, Outcome.INSERTED, answer, f"event {answer}")

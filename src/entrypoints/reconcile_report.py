@@ -153,6 +153,7 @@ class JsonReport:
                 "action": ordered.difference.fix,
                 "outcome": ordered.outcome,
                 "event_id": ordered.event_id,
+                "obstacle": ordered.obstacle,
                 "detail": ordered.detail,
             }
             self._item(body, first=number == 0)

@@ -10,11 +10,10 @@ from typing import Final
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.rows import EventRow, IntentRow
 from domain.conclusions import HistoryLine
-from domain.intents import IntentId, IntentStatus
+from domain.intents import UNFINISHED, IntentId
 from domain.reconciliation.record import EventRecord, IntentRecord, Period, Selection
 from domain.transfers import TransferId
 
-_UNFINISHED: Final = (IntentStatus.AUTHORIZED, IntentStatus.SETTLING)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -57,7 +56,7 @@ class InMemoryIntentRecords:
             id_
             for id_, row in intents.items()
             if row.updated_at < selection.until
-            and (row.status in _UNFINISHED or row.updated_at >= selection.since)
+            and (row.status in UNFINISHED or row.updated_at >= selection.since)
         ]
 
     def _page(self, intent_ids: Iterable[IntentId]) -> list[IntentRecord]:

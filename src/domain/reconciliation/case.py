@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from domain.intents import Action, IntentStatus
+from domain.intents import Action
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.fixing import NotOrdered, Obstacle, obstacle_to
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import Money, Outcome
 from domain.reconciliation.record import EventRecord, IntentRecord
 from domain.transfers import TransferId
 
-UNFINISHED: Final[frozenset[str]] = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
 _IDS_SHOWN_MAX: Final = 3
 NS_PER_MS: Final = 1_000_000
 
@@ -46,19 +46,16 @@ class Case:
         )
 
     def fix_by(self, action: Action) -> Action | None:
-        """Return *action* if the worker would carry it out on this intent, once ordered.
+        """Return *action* if the worker would carry it out on this intent, once ordered."""
+        return None if self._obstacle_to(action) is not None else action
 
-        It does not where an order is on its way, and where it would ask for a person: an order
-        that an earlier one contradicts is not for us to give.
-        """
-        record = self.record
-        if any(event.status == "pending" or event.action != action for event in record.events):
-            return None
-        if record.amount_satang < 0 or Outcome.MISSING in self.money.outcomes:
-            return None
-        if len(self.money.pendings) < len(record.tb_transfer_ids):
-            return None  # a NULL, or an id twice
-        return action
+    def _obstacle_to(self, action: Action) -> NotOrdered | None:
+        record, money = self.record, self.money
+        if Outcome.MISSING in money.outcomes:
+            return NotOrdered(Obstacle.TRANSFERS_UNFIT, "a transfer is missing")
+        if len(money.pendings) < len(record.tb_transfer_ids):
+            return NotOrdered(Obstacle.TRANSFERS_UNFIT, "tb_transfer_ids has a NULL or an id twice")
+        return obstacle_to(action, amount_satang=record.amount_satang, events=record.events)
 
 
 def share(satang: int, case: Case) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from domain.fees import due_fee_satang
-from domain.intents import IntentStatus
+from domain.intents import UNFINISHED, IntentStatus
 from domain.reconciliation import event_rules, fee_rules, history_rules, money_rules
-from domain.reconciliation.case import UNFINISHED, Case
+from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import RESOLVED, Money, Outcome

@@ -4,7 +4,8 @@ Of the intents of a page; ``duplicate_fees`` looks at all fees of a period.
 """
 
 from domain.fees import due_fee_satang
-from domain.reconciliation.case import UNFINISHED, Case, ids_text
+from domain.intents import UNFINISHED
+from domain.reconciliation.case import Case, ids_text
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import Outcome
 

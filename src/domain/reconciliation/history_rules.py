@@ -1,7 +1,8 @@
 """Is ``tx_history`` what the ledger moved?"""
 
 from domain.conclusions import HistoryLine
-from domain.reconciliation.case import UNFINISHED, Case
+from domain.intents import UNFINISHED
+from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 

@@ -1,7 +1,7 @@
 """Does an intent's status agree with what became of its money?"""
 
-from domain.intents import Action
-from domain.reconciliation.case import UNFINISHED, Case, ids_text, share
+from domain.intents import UNFINISHED, Action
+from domain.reconciliation.case import Case, ids_text, share
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import RELEASED, Outcome
 

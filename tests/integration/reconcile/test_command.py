@@ -386,6 +386,7 @@ def test_json_tells_what_was_ordered(wallet: Wallet, bench: PostgresBench, recon
             "action": "post_pending",
             "outcome": "inserted",
             "event_id": event_id,
+            "obstacle": None,
             "detail": f"event {event_id}",
         }
     ]
@@ -411,6 +412,42 @@ def test_one_order_that_is_refused_stops_no_other(
     outcomes = {tuple(line.split()[:2]) for line in done.stdout.splitlines()[-3:-1]}
     assert outcomes == {("refused", str(bad.intent_id)), ("inserted", str(good.intent_id))}
     assert [intent_id for intent_id, _, _ in events(bench)] == [good.intent_id]
+
+
+def test_what_is_in_the_way_of_an_event_is_told(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    held, first, second = (unposted(wallet, bench) for _ in range(3))
+    # As it would be where somebody else inserts an event between the comparison and the answer.
+    bench.execute(
+        "CREATE FUNCTION pm.race() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF pg_trigger_depth() = 1 THEN INSERT INTO pm.outbox_event (intent_id, action)"
+        " SELECT i.id, NEW.action FROM pm.intent i WHERE i.id <> NEW.intent_id; END IF;"
+        " RETURN NULL; END $$"
+    )
+    bench.execute(
+        "CREATE TRIGGER race AFTER INSERT ON pm.outbox_event FOR EACH ROW"
+        " EXECUTE FUNCTION pm.race()"
+    )
+    named = [str(case.intent_id) for case in (held, first, second)]
+
+    with bench.hold_intent(held.intent_id):
+        done = run_command(
+            "reconcile",
+            *(*NOW, "--fix", "--yes", "--json", *named),
+            environment=settings | {"OUTBOX_STATEMENT_TIMEOUT_MS": "1000"},
+        )
+
+    assert (done.returncode, done.stderr) == (1, "")
+    told = {one["intent_id"]: one for one in json.loads(done.stdout)["fixes"]}
+    outcomes = {intent_id: (one["outcome"], one["obstacle"]) for intent_id, one in told.items()}
+    assert outcomes[str(held.intent_id)] == ("busy", None)
+    assert sorted(outcomes[intent_id] for intent_id in named[1:]) == [
+        ("inserted", None),
+        ("left", "event_pending"),
+    ]
+    [left] = [one for one in told.values() if one["outcome"] == "left"]
+    assert left["detail"].endswith("is pending")
 
 
 def test_fix_needs_what_the_worker_may_and_to_insert_events(

@@ -9,6 +9,7 @@ import pytest
 from application.use_cases.reconcile import Checked
 from domain.intents import Action, EventId, IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.fixing import Obstacle
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, Ordered, Outcome
 from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport, summary
 
@@ -113,13 +114,14 @@ def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: i
     text.add_orders(
         [
             Ordered(one, Outcome.INSERTED, EventId(7), "event 7"),
-            Ordered(one, Outcome.LEFT, None, "it has changed"),
+            Ordered(one, Outcome.LEFT, None, "event 8 is pending", Obstacle.EVENT_PENDING),
         ]
     )
 
     first, second, last = output.getvalue().splitlines()
     assert first.split() == ["inserted", str(one.intent_id), "post_pending", "event", "7"]
     assert second.split()[:2] == ["left", str(one.intent_id)]
+    assert second.endswith("  event 8 is pending")
     assert last.startswith("1 of 2 inserted.")
 
 
