@@ -179,6 +179,12 @@ def posted_without_an_order(desk: Desk) -> IntentId:
     return intent.id
 
 
+def posted_after_its_event(desk: Desk) -> IntentId:
+    intent_id = posted_without_an_order(desk)
+    desk.database.add_event(intent_id, POST, status="failed", payload_json=SPLITS)
+    return intent_id
+
+
 def voided_without_an_order(desk: Desk) -> IntentId:
     intent = desk.add("SETTLING", tagged=False)
     desk.wallet.create(void_by_other(pending_ids(intent)[0]))
@@ -263,12 +269,13 @@ Fault = Callable[[Desk], IntentId]
 FIXABLE: Final[list[tuple[Fault, Kind]]] = [
     (settled_while_frozen, Kind.SETTLED_NOT_POSTED),
     (failed_while_frozen, Kind.FAILED_NOT_RELEASED),
-    (posted_without_an_order, Kind.POSTED_NOT_SETTLED),
+    (posted_after_its_event, Kind.POSTED_NOT_SETTLED),
     (voided_without_an_order, Kind.RELEASED_NOT_FAILED),
 ]
 OTHERS: Final[list[tuple[Fault, Kind]]] = [
     (settled_after_a_void, Kind.SETTLED_BUT_RELEASED),
     (failed_after_a_post, Kind.FAILED_BUT_POSTED),
+    (posted_without_an_order, Kind.POSTED_NOT_SETTLED),
     (expired_without_an_order, Kind.RELEASED_NOT_FAILED),
     (posted_in_part, Kind.RESOLVED_IN_PART),
     (listing_what_was_never_frozen, Kind.TRANSFER_MISSING),
@@ -385,6 +392,24 @@ class ReconcilingContract:
         assert audit.status_from == audit.status_to == found.status
         assert audit.reason == "reconcile"
         assert json.loads(audit.payload_json)["eventId"] == event_id
+
+    def test_the_fee_splits_of_the_earlier_event_are_not_lost(self, desk: Desk) -> None:
+        intent_id = posted_after_its_event(desk)
+        [found] = desk.reconcile()
+
+        desk.order_again(found)
+        desk.wallet.settle_until_idle()
+
+        lines = [(str(line.kind), line.amount_satang) for line in desk.database.history(intent_id)]
+        assert lines == [("PRINCIPAL", 105), ("FEE", 15)]
+
+    def test_a_post_is_not_ordered_where_only_the_manager_knows_the_splits(
+        self, desk: Desk
+    ) -> None:
+        posted_without_an_order(desk)
+        [found] = desk.reconcile()
+
+        assert why_not(desk.order_again(replace(found, fix=POST))) is Obstacle.SPLITS_UNKNOWN
 
     def test_what_may_be_in_flight_is_given_time(self, desk: Desk) -> None:
         desk.limits = Limits(grace_ms=HOUR_MS)

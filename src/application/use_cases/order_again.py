@@ -44,7 +44,9 @@ class OrderAgain:
         if intent.status != difference.status:
             return NotOrdered(Obstacle.STATUS_CHANGED, f"the intent is {intent.status} by now")
         events = self.store.events_of(intent_id)
-        obstacle = obstacle_to(action, amount_satang=intent.amount_satang, events=events)
+        obstacle = obstacle_to(
+            action, status=intent.status, amount_satang=intent.amount_satang, events=events
+        )
         if obstacle is not None:
             return obstacle
         payload_json = events[-1].payload_json if events else None

@@ -55,7 +55,12 @@ class Case:
             return NotOrdered(Obstacle.TRANSFERS_UNFIT, "a transfer is missing")
         if len(money.pendings) < len(record.tb_transfer_ids):
             return NotOrdered(Obstacle.TRANSFERS_UNFIT, "tb_transfer_ids has a NULL or an id twice")
-        return obstacle_to(action, amount_satang=record.amount_satang, events=record.events)
+        return obstacle_to(
+            action,
+            status=record.status,
+            amount_satang=record.amount_satang,
+            events=record.events,
+        )
 
 
 def share(satang: int, case: Case) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from domain.intents import Action, EventId
+from domain.intents import UNFINISHED, Action, EventId
 
 
 class Obstacle(StrEnum):
@@ -20,6 +20,8 @@ class Obstacle(StrEnum):
     EVENT_PENDING = "event_pending"
     CONTRADICTS = "contradicts"
     """An earlier event asked for the opposite."""
+    SPLITS_UNKNOWN = "splits_unknown"
+    """No earlier event says how the amount is split, and settling writes that down."""
     AMOUNT_NEGATIVE = "amount_negative"
     TRANSFERS_UNFIT = "transfers_unfit"
     """The worker would refuse the list of transfers, or what became of some of them."""
@@ -64,11 +66,12 @@ class Event(Protocol):
 
 
 def obstacle_to(
-    action: Action, *, amount_satang: int, events: Sequence[Event]
+    action: Action, *, status: str, amount_satang: int, events: Sequence[Event]
 ) -> NotOrdered | None:
     """Return what is in the way of an event of *action*, None where nothing is.
 
-    *events* are all that the intent has, oldest first. An event that is over is no reason
+    *events* are all that the intent has, oldest first; the payload of the last is inserted
+    again. An event that is over is no reason
     not to insert another: the worker does nothing twice.
     """
     for event in events:
@@ -78,6 +81,11 @@ def obstacle_to(
             return NotOrdered(
                 Obstacle.CONTRADICTS, f"event {event.id} asked for the opposite, {event.action}"
             )
+    if action is Action.POST_PENDING and status in UNFINISHED and not events:
+        # Without a payload all of the amount would become PRINCIPAL, and nobody would see it.
+        return NotOrdered(
+            Obstacle.SPLITS_UNKNOWN, "PM has to insert the event: only PM knows the fee splits"
+        )
     if amount_satang < 0:
         return NotOrdered(Obstacle.AMOUNT_NEGATIVE, "the intent's amount is negative")
     return None

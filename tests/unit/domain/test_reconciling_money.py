@@ -37,6 +37,7 @@ HALF_POSTED = [*frozen(), resolved(0, POST)]
 HALF_VOIDED = [*frozen(), resolved(0, VOID)]
 POSTED_IN_PART = [*frozen(), resolved(0, POST, amount=40, by_worker=False), resolved(1, POST)]
 EXPIRED = frozen(timeout_s=60)
+POST_ORDERED = a_record("AUTHORIZED", an_event(POST, "processed"))
 POSTED_NOW = all_resolved(POST, at_ns=NOW_NS - 59_000 * NS_PER_MS)
 
 by_anybody = pytest.mark.parametrize("by_worker", [True, False])
@@ -135,12 +136,20 @@ def test_a_post_of_nothing_takes_no_money_from_a_failed_intent() -> None:
 
 @unfinished
 @by_anybody
-def test_posted_money_of_an_unfinished_intent_can_be_settled(
+def test_posted_money_of_an_unfinished_intent_can_be_settled_as_it_was_ordered(
     record: IntentRecord, by_worker: bool
 ) -> None:
     ledger = all_resolved(POST, by_worker=by_worker)
+    ordered = replace(record, events=(an_event(POST, "failed"),))
 
-    assert fixes(record, ledger) == {Kind.POSTED_NOT_SETTLED: POST}
+    assert fixes(ordered, ledger) == {Kind.POSTED_NOT_SETTLED: POST}
+
+
+@unfinished
+def test_where_no_event_says_how_the_amount_is_split_the_manager_has_to_order(
+    record: IntentRecord,
+) -> None:
+    assert fixes(record, all_resolved(POST)) == {Kind.POSTED_NOT_SETTLED: None}
 
 
 @unfinished
@@ -255,7 +264,7 @@ fixable = pytest.mark.parametrize(
     [
         (SETTLED, frozen(), Kind.SETTLED_NOT_POSTED, POST),
         (FAILED, frozen(), Kind.FAILED_NOT_RELEASED, VOID),
-        (AUTHORIZED, all_resolved(POST), Kind.POSTED_NOT_SETTLED, POST),
+        (POST_ORDERED, all_resolved(POST), Kind.POSTED_NOT_SETTLED, POST),
         (AUTHORIZED, all_resolved(VOID), Kind.RELEASED_NOT_FAILED, VOID),
     ],
 )
