@@ -430,9 +430,15 @@ class ReconcilingContract:
         found = desk.reconcile()
 
         shared = {one.intent_id for one in found if one.kind is Kind.TRANSFER_SHARED}
-        frozen = {one.intent_id: one.fix for one in found if one.kind is Kind.FAILED_NOT_RELEASED}
+        unreleased = [one for one in found if one.kind is Kind.FAILED_NOT_RELEASED]
+        frozen = {one.intent_id: one.fix for one in unreleased}
         assert shared == {first.id, second.id}
         assert frozen == {first.id: None, second.id: None, other.id: VOID}
+        why_nots = [one.detail.partition("; ")[2] for one in unreleased]
+        assert sorted(why_nots) == [
+            "",
+            *["no fix: another intent lists the same pending transfer"] * 2,
+        ]
 
     def test_no_order_is_given_for_money_that_an_intent_elsewhere_lists(self, desk: Desk) -> None:
         first = desk.add("FAILED")

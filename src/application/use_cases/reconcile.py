@@ -8,7 +8,7 @@ other ids than the worker's has to be searched for, so only where the look-up le
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -22,6 +22,7 @@ from domain.fees import AccountCode, FeeRule, MappedAccount
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.duplicate_fees import duplicate_fees, fee_charged_again
+from domain.reconciliation.fixing import TRANSFER_SHARED
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.record import ByIds, Period, Selection
 from domain.reconciliation.shared_transfers import sharing
@@ -138,7 +139,10 @@ def _told(
     for one in found:
         if one.kind is DifferenceKind.FEE_TWICE:
             charged_twice.add(one.intent_id)
-        yield replace(one, fix=None) if one.intent_id in shared.intent_ids else one
+        if one.fix is not None and one.intent_id in shared.intent_ids:
+            yield one.unfixable(TRANSFER_SHARED.detail)
+        else:
+            yield one
 
 
 def _missing(intent_id: IntentId) -> Difference:

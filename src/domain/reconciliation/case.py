@@ -1,7 +1,7 @@
 """One intent beside its money: what the rules look at, and how they put what they find."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.intents import Action
@@ -38,16 +38,23 @@ class Case:
         since_ns = self.record.now_ns - grace_ms * NS_PER_MS
         return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.pendings)
 
-    def found(self, kind: DifferenceKind, detail: str, *, fix: Action | None = None) -> Difference:
-        """Return a difference of this intent."""
+    def found(self, kind: DifferenceKind, detail: str) -> Difference:
+        """Return a difference of this intent that an event does not put right."""
         record = self.record
-        return Difference(
-            intent_id=record.id, kind=kind, detail=detail, status=record.status, fix=fix
-        )
+        return Difference(intent_id=record.id, kind=kind, detail=detail, status=record.status)
 
-    def fix_by(self, action: Action) -> Action | None:
-        """Return *action* if the worker would carry it out on this intent, once ordered."""
-        return None if self._obstacle_to(action) is not None else action
+    def fixable(
+        self, kind: DifferenceKind, detail: str, action: Action, *, unless: str = ""
+    ) -> Difference:
+        """Return a difference that an event of *action* puts right, or that says why not.
+
+        *unless* is what the rule itself has against it, if anything.
+        """
+        found = replace(self.found(kind, detail), fix=action)
+        if unless:
+            return found.unfixable(unless)
+        obstacle = self._obstacle_to(action)
+        return found if obstacle is None else found.unfixable(obstacle.detail)
 
     def _obstacle_to(self, action: Action) -> NotOrdered | None:
         record, money = self.record, self.money

@@ -1,6 +1,6 @@
 """What can differ between the database and the ledger, and whether the worker can put it right."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from domain.intents import Action, IntentId
@@ -55,3 +55,7 @@ class Difference:
     detail: str
     status: str = ""
     fix: Action | None = None
+
+    def unfixable(self, why_not: str) -> "Difference":
+        """Return this difference as one that no event puts right, which its detail says."""
+        return replace(self, fix=None, detail=f"{self.detail}; no fix: {why_not}")

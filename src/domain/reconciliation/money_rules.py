@@ -49,10 +49,10 @@ def settled_money(case: Case) -> Difference | None:
         return _in_part(case)
     if _is_ordered_just_now(case, Action.POST_PENDING):
         return None
-    return case.found(
+    return case.fixable(
         DifferenceKind.SETTLED_NOT_POSTED,
         f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
-        fix=case.fix_by(Action.POST_PENDING),
+        Action.POST_PENDING,
     )
 
 
@@ -65,11 +65,12 @@ def failed_money(case: Case) -> Difference | None:
         )
     if Outcome.OPEN not in outcomes or _is_ordered_just_now(case, Action.VOID_PENDING):
         return None
-    can_all_be_voided = outcomes <= {Outcome.OPEN} | RELEASED
-    return case.found(
+    is_part_posted = Outcome.POSTED_IN_PART in outcomes
+    return case.fixable(
         DifferenceKind.FAILED_NOT_RELEASED,
         f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
-        fix=case.fix_by(Action.VOID_PENDING) if can_all_be_voided else None,
+        Action.VOID_PENDING,
+        unless="the rest was released by a post of nothing" if is_part_posted else "",
     )
 
 
@@ -95,7 +96,7 @@ def moved_unexpectedly(case: Case) -> Difference | None:
     return case.found(
         DifferenceKind.POSTED_NOT_SETTLED,
         f"{share(case.money.posted_satang, case)} are posted",
-    )
+    ).unfixable("the worker settles no intent of this status")
 
 
 def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
@@ -108,11 +109,14 @@ def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
             DifferenceKind.EVENT_DONE,
             f"event {waiting[0].id}, {action}: all of the money is {how} already",
         )
-    fix = case.fix_by(action)
-    if not is_posted and not case.record.events and Outcome.VOIDED not in case.money.outcomes:
-        # Nobody has decided anything: the provider may have paid, and only time ran out.
-        fix = None
-    return case.found(kind, f"all of the {case.money.frozen_satang} satang are {how}", fix=fix)
+    has_only_expired = Outcome.VOIDED not in case.money.outcomes
+    is_undecided = not is_posted and not case.record.events and has_only_expired
+    return case.fixable(
+        kind,
+        f"all of the {case.money.frozen_satang} satang are {how}",
+        action,
+        unless="nobody has asked for it, and the PSP may have paid" if is_undecided else "",
+    )
 
 
 def _in_part(case: Case) -> Difference:

@@ -315,6 +315,49 @@ def test_no_order_is_given_while_a_transfer_is_missing(record: IntentRecord, kin
     assert fixes(record, frozen()[:1]) == {kind: None, Kind.TRANSFER_MISSING: None}
 
 
+@pytest.mark.parametrize(
+    ("record", "ledger", "why_not"),
+    [
+        (
+            replace(SETTLED, events=(an_event(POST, "pending"),)),
+            frozen(),
+            "event 7 is pending",
+        ),
+        (
+            replace(FAILED, events=(an_event(POST, "processed"),)),
+            frozen(),
+            "event 7 asked for the opposite, post_pending",
+        ),
+        (
+            AUTHORIZED,
+            all_resolved(POST),
+            "PM has to insert the event: only PM knows the fee splits",
+        ),
+        (AUTHORIZED, EXPIRED, "nobody has asked for it, and the PSP may have paid"),
+        (
+            FAILED,
+            [*frozen(), resolved(0, POST, amount=0, by_worker=False)],
+            "the rest was released by a post of nothing",
+        ),
+        (replace(FAILED, amount_satang=-1), frozen(), "the intent's amount is negative"),
+        (
+            replace(FAILED, tb_transfer_ids=(*FAILED.tb_transfer_ids, None)),
+            frozen(),
+            "tb_transfer_ids has a NULL or an id twice",
+        ),
+        (FAILED, frozen()[:1], "a transfer is missing"),
+        (a_record("CREATED"), HALF_POSTED, "the worker settles no intent of this status"),
+    ],
+)
+def test_where_no_event_can_put_it_right_the_detail_says_why(
+    record: IntentRecord, ledger: list[Transfer], why_not: str
+) -> None:
+    found = judge(record, ledger)[0]
+
+    assert found.fix is None
+    assert found.detail.endswith(f"; no fix: {why_not}")
+
+
 # Missing transfers.
 
 
