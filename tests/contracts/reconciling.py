@@ -211,6 +211,10 @@ def settling_another_amount(desk: Desk) -> IntentId:
     return desk.add_settled(frozen=(100, 20), amount_satang=90).intent_id
 
 
+def settling_without_money(desk: Desk) -> IntentId:
+    return desk.add("SETTLED", frozen=(), amount_satang=100).id
+
+
 def settling_what_another_posted(desk: Desk) -> IntentId:
     case = desk.wallet.add_case(POST, fee_satang=7)
     desk.wallet.create(post_by_other(case.pending_ids[0], AMOUNT_MAX))
@@ -280,6 +284,7 @@ OTHERS: Final[list[tuple[Fault, Kind]]] = [
     (posted_in_part, Kind.RESOLVED_IN_PART),
     (listing_what_was_never_frozen, Kind.TRANSFER_MISSING),
     (settling_another_amount, Kind.AMOUNT_DIFFERS),
+    (settling_without_money, Kind.AMOUNT_DIFFERS),
     (settling_what_another_posted, Kind.FEE_MISSING),
     (charging_a_fee_again, Kind.FEE_TWICE),
     (changing_the_fee_afterwards, Kind.FEE_AMOUNT_DIFFERS),

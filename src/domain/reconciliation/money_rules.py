@@ -1,6 +1,6 @@
 """Does an intent's status agree with what became of its money?"""
 
-from domain.intents import UNFINISHED, Action
+from domain.intents import UNFINISHED, Action, IntentStatus
 from domain.reconciliation.case import Case, ids_text, share
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import RELEASED, Outcome
@@ -25,8 +25,10 @@ def transfer_missing(case: Case) -> Difference | None:
 def amount_differs(case: Case) -> Difference | None:
     """What was frozen is the intent's amount."""
     record, money = case.record, case.money
-    if not money.pendings or None in record.tb_transfer_ids or Outcome.MISSING in money.outcomes:
+    if None in record.tb_transfer_ids or Outcome.MISSING in money.outcomes:
         return None
+    if not money.pendings and record.status != IntentStatus.SETTLED:
+        return None  # nothing is frozen yet, or nothing had to be released
     if money.frozen_satang == record.amount_satang:
         return None
     return case.found(

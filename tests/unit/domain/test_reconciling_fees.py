@@ -187,4 +187,4 @@ def test_a_fee_of_posted_money_is_none_of_those() -> None:
 
 
 def test_an_intent_without_transfers_pays_no_fee() -> None:
-    assert kinds(replace(SETTLED_WITH_FEE, tb_transfer_ids=()), []) == []
+    assert kinds(replace(SETTLED_WITH_FEE, tb_transfer_ids=()), []) == [Kind.AMOUNT_DIFFERS]

@@ -428,9 +428,18 @@ def test_the_amount_of_a_failed_intent_does_not_matter() -> None:
     assert kinds(replace(FAILED, amount_satang=1), all_resolved(VOID)) == []
 
 
-def test_an_intent_without_transfers_has_nothing_to_compare() -> None:
-    for status in ("CREATED", "SETTLED", "FAILED", "MANUAL_REVIEW"):
+def test_an_intent_that_is_not_settled_may_be_without_transfers() -> None:
+    for status in ("CREATED", "FAILED", "MANUAL_REVIEW"):
         assert kinds(a_record(status, tb_transfer_ids=()), []) == []
+
+
+def test_an_intent_that_was_settled_without_any_money_is_told() -> None:
+    [found] = judge(replace(SETTLED, tb_transfer_ids=()), [])
+
+    assert (found.kind, found.fix) == (Kind.AMOUNT_DIFFERS, None)
+    assert found.detail == "0 satang were frozen, the intent has 120"
+    assert kinds(replace(SETTLED, tb_transfer_ids=(), amount_satang=0), []) == []
+    assert kinds(replace(SETTLED, tb_transfer_ids=(None,)), []) == [Kind.TRANSFER_MISSING]
 
 
 # Resolvers.
