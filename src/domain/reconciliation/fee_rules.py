@@ -40,14 +40,21 @@ def settled_fee(case: Case) -> Difference | None:
     """A settled intent has paid the fee that is due."""
     fees, due_satang = case.money.fees, due_fee_satang(case.record.psp)
     if not fees:
-        if due_satang == 0 or not case.money.pendings:
-            return None
-        return case.found(
-            DifferenceKind.FEE_MISSING, f"{due_satang} satang are due, none were charged"
-        )
+        return _fee_missing(case, due_satang)
     if len(fees) > 1 or not case.money.outcomes <= {Outcome.POSTED} or fees[0].amount == due_satang:
         return None
     return case.found(
         DifferenceKind.FEE_AMOUNT_DIFFERS,
         f"{fees[0].amount} satang charged, {due_satang} are due",
     )
+
+
+def _fee_missing(case: Case, due_satang: int) -> Difference | None:
+    """A fee is due for money that is posted, or that will be; for no other."""
+    outcomes = case.money.outcomes
+    if due_satang == 0 or not outcomes or not outcomes <= {Outcome.POSTED, Outcome.OPEN}:
+        return None
+    detail = f"{due_satang} satang are due, none were charged"
+    if Outcome.OPEN in outcomes:
+        detail += "; charge them only after all of the money is posted"
+    return case.found(DifferenceKind.FEE_MISSING, detail)

@@ -97,6 +97,25 @@ def test_a_fee_is_missing_also_where_the_money_is_still_to_be_posted() -> None:
     record = replace(SETTLED_WITH_FEE, lines=HISTORY)
 
     assert fixes(record, frozen()) == {Kind.SETTLED_NOT_POSTED: POST, Kind.FEE_MISSING: None}
+    assert judge(record, frozen())[1].detail == (
+        "7 satang are due, none were charged; charge them only after all of the money is posted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ledger", "kind"),
+    [
+        (all_resolved(VOID), Kind.SETTLED_BUT_RELEASED),
+        (frozen(timeout_s=1), Kind.SETTLED_BUT_RELEASED),
+        ([*frozen(), resolved(0, POST), resolved(1, VOID)], Kind.SETTLED_BUT_RELEASED),
+        ([*POSTED[:3], resolved(1, POST, amount=1, by_worker=False)], Kind.RESOLVED_IN_PART),
+        ([frozen()[0], resolved(0, POST)], Kind.TRANSFER_MISSING),
+    ],
+)
+def test_no_fee_is_missing_for_money_that_will_not_be_posted(
+    ledger: list[Transfer], kind: Kind
+) -> None:
+    assert kinds(replace(SETTLED_WITH_FEE, lines=HISTORY), ledger) == [kind]
 
 
 @pytest.mark.parametrize("fee_satang", [None, 0, -5])
