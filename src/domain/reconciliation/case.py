@@ -10,9 +10,8 @@ from domain.reconciliation.fixing import NotOrdered, Obstacle, obstacle_to
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import Money, Outcome
 from domain.reconciliation.record import EventRecord, IntentRecord
-from domain.transfers import TransferId
+from domain.reconciliation.wording import ids_text
 
-_IDS_SHOWN_MAX: Final = 3
 NS_PER_MS: Final = 1_000_000
 
 
@@ -28,6 +27,16 @@ class Case:
     def pending_events(self) -> Sequence[EventRecord]:
         """The events that the worker still has before it, oldest first."""
         return [event for event in self.record.events if event.status == "pending"]
+
+    @property
+    def expires_in_ms(self) -> int | None:
+        """In how long the first of what is still frozen expires; None where nothing does."""
+        left_ms = [
+            (one.expires_at_ns - self.record.now_ns) // NS_PER_MS
+            for one in self.money.pendings
+            if one.outcome is Outcome.OPEN and one.expires_at_ns is not None
+        ]
+        return min(left_ms, default=None)
 
     @property
     def is_in_flight(self) -> bool:
@@ -75,17 +84,6 @@ def share(satang: int, case: Case) -> str:
     return f"{satang} of {case.money.frozen_satang} satang"
 
 
-def ids_text(ids: Sequence[TransferId]) -> str:
-    """Name the first of *ids*."""
-    shown = ", ".join(f"{id_:032x}" for id_ in ids[:_IDS_SHOWN_MAX])
-    rest = len(ids) - _IDS_SHOWN_MAX
-    return shown if rest <= 0 else f"{shown} and {rest} more"
-
-
-def duration_text(duration_ms: int) -> str:
-    """Return *duration_ms* in the unit that fits, rounded down: ``45 s``, ``20 min``, ``3 h``."""
-    seconds = duration_ms // 1_000
-    for unit_s, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * unit_s:
-            return f"{seconds // unit_s} {name}"
-    return f"{seconds} s"
+def ids_of(case: Case, *outcomes: Outcome) -> str:
+    """Name the pending transfers that this became of, the first of them."""
+    return ids_text([one.pending_id for one in case.money.pendings if one.outcome in outcomes])

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.wording import id_text
 from domain.transfers import Transfer
 
 SEEN_MAX: Final = 1_000_000
@@ -49,5 +50,5 @@ def fee_charged_again(fee: Transfer) -> Difference:
     return Difference(
         intent_id=IntentId(UUID(int=fee.user_data_128)),
         kind=DifferenceKind.FEE_TWICE,
-        detail=f"{fee.amount} satang charged again by {fee.id:032x}",
+        detail=f"{fee.amount} satang charged again by {id_text(fee.id)}",
     )

@@ -3,9 +3,10 @@
 from typing import Final
 
 from domain.intents import Action
-from domain.reconciliation.case import NS_PER_MS, Case, duration_text, share
+from domain.reconciliation.case import Case, share
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import RELEASED, Outcome
+from domain.reconciliation.wording import duration_text
 
 _AS_ORDERED: Final = {
     Action.POST_PENDING: frozenset({Outcome.POSTED}),
@@ -64,16 +65,11 @@ def reviewed_event_done(case: Case) -> Difference | None:
 
 def expires_soon(case: Case) -> Difference | None:
     """No money that somebody may still want is about to be released by time."""
-    left_ms = [
-        (one.expires_at_ns - case.record.now_ns) // NS_PER_MS
-        for one in case.money.pendings
-        if one.outcome is Outcome.OPEN and one.expires_at_ns is not None
-    ]
-    soon_ms = [one for one in left_ms if one <= case.limits.expiring_within_ms]
-    if not soon_ms:
+    left_ms = case.expires_in_ms
+    if left_ms is None or left_ms > case.limits.expiring_within_ms:
         return None
     open_satang = case.money.satang_of(Outcome.OPEN)
     return case.found(
         DifferenceKind.EXPIRES_SOON,
-        f"{share(open_satang, case)} are frozen, the first of it for {duration_text(min(soon_ms))}",
+        f"{share(open_satang, case)} are frozen, the first of it for {duration_text(left_ms)}",
     )

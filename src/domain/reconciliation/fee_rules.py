@@ -5,9 +5,10 @@ Of the intents of a page; ``duplicate_fees`` looks at all fees of a period.
 
 from domain.fees import due_fee_satang
 from domain.intents import UNFINISHED
-from domain.reconciliation.case import Case, ids_text
+from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import Outcome
+from domain.reconciliation.wording import id_text, ids_text
 
 
 def fee_twice(case: Case) -> Difference | None:
@@ -32,7 +33,7 @@ def fee_without_post(case: Case) -> Difference | None:
     [fee] = money.fees
     return case.found(
         DifferenceKind.FEE_WITHOUT_POST,
-        f"{fee.amount} satang charged by {fee.id:032x}, and not all of the money is posted",
+        f"{fee.amount} satang charged by {id_text(fee.id)}, and not all of the money is posted",
     )
 
 

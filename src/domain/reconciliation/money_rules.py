@@ -1,9 +1,14 @@
 """Does an intent's status agree with what became of its money?"""
 
+from typing import Final
+
 from domain.intents import UNFINISHED, Action, IntentStatus
-from domain.reconciliation.case import Case, ids_text, share
+from domain.reconciliation.case import Case, ids_of, share
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.money import RELEASED, Outcome
+from domain.reconciliation.wording import duration_text, ids_text
+
+_NOT_POSTED: Final = frozenset(Outcome) - {Outcome.POSTED}
 
 
 def transfer_missing(case: Case) -> Difference | None:
@@ -11,11 +16,10 @@ def transfer_missing(case: Case) -> Difference | None:
     record = case.record
     if record.status in UNFINISHED and record.age_ms < case.limits.grace_ms:
         return None  # the ledger is in no transaction with the database, and may be behind it
-    missing = [one.pending_id for one in case.money.pendings if one.outcome is Outcome.MISSING]
-    if missing:
+    if Outcome.MISSING in case.money.outcomes:
         return case.found(
             DifferenceKind.TRANSFER_MISSING,
-            f"not in the ledger, or no pending transfer: {ids_text(missing)}",
+            f"not in the ledger, or no pending transfer: {ids_of(case, Outcome.MISSING)}",
         )
     if None in record.tb_transfer_ids:
         return case.found(DifferenceKind.TRANSFER_MISSING, "tb_transfer_ids has a NULL")
@@ -45,7 +49,8 @@ def settled_money(case: Case) -> Difference | None:
     if outcomes & RELEASED:
         return case.found(
             DifferenceKind.SETTLED_BUT_RELEASED,
-            f"{share(money.satang_of(*RELEASED), case)} are {_how_released(case)}",
+            f"{share(money.satang_of(*RELEASED), case)} are {_how_released(case)}:"
+            f" {ids_of(case, *RELEASED)}",
         )
     if Outcome.POSTED_IN_PART in outcomes:
         return _in_part(case)
@@ -53,7 +58,7 @@ def settled_money(case: Case) -> Difference | None:
         return None
     return case.fixable(
         DifferenceKind.SETTLED_NOT_POSTED,
-        f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
+        _still_frozen(case),
         Action.POST_PENDING,
     )
 
@@ -62,15 +67,13 @@ def failed_money(case: Case) -> Difference | None:
     """All money of a failed intent is free again."""
     money, outcomes = case.money, case.money.outcomes
     if money.posted_satang > 0 or Outcome.POSTED in outcomes:
-        return case.found(
-            DifferenceKind.FAILED_BUT_POSTED, f"{share(money.posted_satang, case)} are posted"
-        )
+        return case.found(DifferenceKind.FAILED_BUT_POSTED, _posted(case))
     if Outcome.OPEN not in outcomes or _is_ordered_just_now(case, Action.VOID_PENDING):
         return None
     is_part_posted = Outcome.POSTED_IN_PART in outcomes
     return case.fixable(
         DifferenceKind.FAILED_NOT_RELEASED,
-        f"{share(money.satang_of(Outcome.OPEN), case)} are still frozen",
+        _still_frozen(case),
         Action.VOID_PENDING,
         unless="the rest was released by a post of nothing" if is_part_posted else "",
     )
@@ -97,8 +100,20 @@ def moved_unexpectedly(case: Case) -> Difference | None:
         return None
     return case.found(
         DifferenceKind.POSTED_NOT_SETTLED,
-        f"{share(case.money.posted_satang, case)} are posted",
+        _posted(case),
     ).unfixable("the worker settles no intent of this status")
+
+
+def _still_frozen(case: Case) -> str:
+    left_ms = case.expires_in_ms
+    until = "" if left_ms is None else f", the first of it for {duration_text(left_ms)}"
+    ids = ids_of(case, Outcome.OPEN)
+    return f"{share(case.money.satang_of(Outcome.OPEN), case)} are still frozen{until}: {ids}"
+
+
+def _posted(case: Case) -> str:
+    ids = [one.pending_id for one in case.money.pendings if one.posted_satang > 0]
+    return f"{share(case.money.posted_satang, case)} are posted: {ids_text(ids)}"
 
 
 def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
@@ -134,7 +149,9 @@ def _in_part(case: Case) -> Difference:
     ]
     told = ", ".join(f"{satang} {what}" for satang, what in parts if satang)
     return case.found(
-        DifferenceKind.RESOLVED_IN_PART, f"of {money.frozen_satang} satang: {told or 'none posted'}"
+        DifferenceKind.RESOLVED_IN_PART,
+        f"of {money.frozen_satang} satang: {told or 'none posted'};"
+        f" not posted in full: {ids_of(case, *_NOT_POSTED)}",
     )
 
 

@@ -98,4 +98,4 @@ def test_what_is_told_names_intent_and_transfer(intent_id: UUID) -> None:
         IntentId(intent_id),
         DifferenceKind.FEE_TWICE,
     )
-    assert difference.detail == f"7 satang charged again by {255:032x}"
+    assert difference.detail == f"7 satang charged again by {UUID(int=255)}"

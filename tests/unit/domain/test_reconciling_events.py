@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from domain.intents import Action, EventId
-from domain.reconciliation.case import duration_text
 from domain.reconciliation.comparing import needs_search
 from domain.reconciliation.differences import DifferenceKind as Kind
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.record import IntentRecord
+from domain.reconciliation.wording import duration_text
 from domain.transfers import NS_PER_S, Transfer
 from tests.unit.domain.reconciled import (
     AUTHORIZED,

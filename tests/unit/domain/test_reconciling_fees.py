@@ -1,6 +1,7 @@
 """Is the PSP fee charged once, as due, and only where the money is posted?"""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -160,7 +161,7 @@ def test_two_fees_are_told_as_that_and_nothing_else(
     [found] = judge(record, [*ledger, fee(), second])
 
     assert (found.kind, found.fix) == (Kind.FEE_TWICE, None)
-    assert found.detail == f"2 fees, of 7, 9 satang: {fee().id:032x}, {second.id:032x}"
+    assert found.detail == f"2 fees, of 7, 9 satang: {UUID(int=fee().id)}, {UUID(int=second.id)}"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,8 @@ def test_a_fee_of_money_that_is_not_posted_is_told(
     [found] = judge(record, [*ledger, fee(by_worker=False)])
 
     assert (found.kind, found.fix) == (Kind.FEE_WITHOUT_POST, None)
-    assert found.detail.startswith("7 satang charged by ")
+    charge = UUID(int=fee(by_worker=False).id)
+    assert found.detail.startswith(f"7 satang charged by {charge}, ")
 
 
 def test_a_fee_of_a_settled_intent_whose_money_is_not_posted_is_told() -> None:

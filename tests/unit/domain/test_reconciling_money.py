@@ -37,6 +37,8 @@ HALF_POSTED = [*frozen(), resolved(0, POST)]
 HALF_VOIDED = [*frozen(), resolved(0, VOID)]
 POSTED_IN_PART = [*frozen(), resolved(0, POST, amount=40, by_worker=False), resolved(1, POST)]
 EXPIRED = frozen(timeout_s=60)
+FIRST, SECOND = (str(UUID(int=pending_id_of(number))) for number in range(2))
+BOTH = f"{FIRST}, {SECOND}"
 POST_ORDERED = a_record("AUTHORIZED", an_event(POST, "processed"))
 POSTED_NOW = all_resolved(POST, at_ns=NOW_NS - 59_000 * NS_PER_MS)
 
@@ -63,8 +65,19 @@ def test_money_of_a_settled_intent_that_is_still_frozen_can_be_posted(
 def test_how_much_is_still_frozen_is_told() -> None:
     [found] = judge(SETTLED, HALF_POSTED)
 
-    assert found.detail == "20 of 120 satang are still frozen"
+    assert found.detail == f"20 of 120 satang are still frozen: {SECOND}"
     assert found.status == "SETTLED"
+
+
+def test_how_long_it_stays_frozen_is_told_where_it_expires() -> None:
+    expiring = [replace(one, timestamp_ns=NOW_NS, timeout_s=600) for one in frozen()]
+
+    [settled], [failed] = judge(SETTLED, expiring), judge(FAILED, expiring)
+
+    assert settled.detail == (
+        f"120 of 120 satang are still frozen, the first of it for 10 min: {BOTH}"
+    )
+    assert failed.detail == settled.detail
 
 
 @by_anybody
@@ -78,7 +91,7 @@ def test_money_of_a_settled_intent_that_has_expired_needs_a_person() -> None:
     [found] = judge(SETTLED, EXPIRED)
 
     assert (found.kind, found.fix) == (Kind.SETTLED_BUT_RELEASED, None)
-    assert found.detail == "120 of 120 satang are expired"
+    assert found.detail == f"120 of 120 satang are expired: {BOTH}"
 
 
 def test_of_a_settled_intent_the_worst_of_its_money_is_told() -> None:
@@ -89,7 +102,7 @@ def test_a_settled_intent_that_was_posted_in_part_tells_the_parts() -> None:
     [found] = judge(SETTLED, POSTED_IN_PART)
 
     assert (found.kind, found.fix) == (Kind.RESOLVED_IN_PART, None)
-    assert found.detail == "of 120 satang: 60 posted, 60 released"
+    assert found.detail == f"of 120 satang: 60 posted, 60 released; not posted in full: {FIRST}"
 
 
 # Failed.
@@ -121,7 +134,10 @@ def test_money_of_a_failed_intent_that_is_still_frozen_can_be_voided(
     ],
 )
 def test_money_of_a_failed_intent_that_was_posted_needs_a_person(ledger: list[Transfer]) -> None:
-    assert fixes(FAILED, ledger) == {Kind.FAILED_BUT_POSTED: None}
+    [found] = judge(FAILED, ledger)
+
+    assert (found.kind, found.fix) == (Kind.FAILED_BUT_POSTED, None)
+    assert f"are posted: {FIRST}" in found.detail
 
 
 def test_a_post_of_nothing_takes_no_money_from_a_failed_intent() -> None:
@@ -170,26 +186,31 @@ def test_money_that_ran_out_of_time_is_failed_only_where_that_was_ordered() -> N
 
 
 @pytest.mark.parametrize(
-    ("ledger", "detail"),
+    ("ledger", "parts", "ids"),
     [
-        (HALF_POSTED, "of 120 satang: 100 posted, 20 still frozen"),
-        (HALF_VOIDED, "of 120 satang: 20 still frozen, 100 released"),
-        (POSTED_IN_PART, "of 120 satang: 60 posted, 60 released"),
+        (HALF_POSTED, "100 posted, 20 still frozen", SECOND),
+        (HALF_VOIDED, "20 still frozen, 100 released", BOTH),
+        (POSTED_IN_PART, "60 posted, 60 released", FIRST),
         (
             [*frozen(), resolved(0, POST), resolved(1, VOID)],
-            "of 120 satang: 100 posted, 20 released",
+            "100 posted, 20 released",
+            SECOND,
         ),
-        ([*EXPIRED, resolved(0, POST)], "of 120 satang: 100 posted, 20 expired"),
+        ([*EXPIRED, resolved(0, POST)], "100 posted, 20 expired", SECOND),
         (
             [*frozen(), *(resolved(n, POST, amount=0, by_worker=False) for n in range(2))],
-            "of 120 satang: 120 released",
+            "120 released",
+            BOTH,
         ),
     ],
 )
-def test_money_that_went_both_ways_needs_a_person(ledger: list[Transfer], detail: str) -> None:
+def test_money_that_went_both_ways_needs_a_person(
+    ledger: list[Transfer], parts: str, ids: str
+) -> None:
     [found] = judge(AUTHORIZED, ledger)
 
-    assert (found.kind, found.fix, found.detail) == (Kind.RESOLVED_IN_PART, None, detail)
+    assert (found.kind, found.fix) == (Kind.RESOLVED_IN_PART, None)
+    assert found.detail == f"of 120 satang: {parts}; not posted in full: {ids}"
 
 
 def test_an_unfinished_intent_with_all_its_money_frozen_and_an_order_is_fine() -> None:
@@ -367,7 +388,7 @@ def test_a_transfer_that_is_not_in_the_ledger_is_missing(record: IntentRecord) -
 
     found = {one.kind: one for one in judge(record, [frozen()[0], resolver])}
 
-    assert found[Kind.TRANSFER_MISSING].detail.endswith(f"{pending_id_of(1):032x}")
+    assert found[Kind.TRANSFER_MISSING].detail.endswith(SECOND)
 
 
 def test_a_transfer_that_froze_nothing_is_missing() -> None:
@@ -391,7 +412,7 @@ def test_of_many_missing_transfers_the_first_are_named() -> None:
 
     [missing] = judge(record, [])
 
-    assert missing.detail.endswith(f"{3:032x} and 4997 more")
+    assert missing.detail.endswith(f"{UUID(int=3)} and 4997 more")
 
 
 @pytest.mark.parametrize("status", ["CREATED", "MANUAL_REVIEW", "REFUNDED"])

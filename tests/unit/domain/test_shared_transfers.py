@@ -9,7 +9,7 @@ from domain.transfers import TransferId
 
 TRANSFER_ID = TransferId(255)
 FIRST, SECOND, THIRD, FOURTH = (IntentId(UUID(int=number)) for number in range(1, 5))
-NAMED = f"pending transfer {TRANSFER_ID:032x}: "
+NAMED = f"pending transfer {UUID(int=TRANSFER_ID)}: "
 
 
 def details(*intent_ids: IntentId) -> dict[IntentId, str]:
