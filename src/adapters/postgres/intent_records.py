@@ -38,12 +38,13 @@ APPLICATION_NAME: Final = "outbox-worker reconcile"
 _SERVER_SETTINGS: Final = {"default_transaction_read_only": "on", "jit": "off"}
 
 _NAMED: Final = sql.SQL("i.id = ANY(%(ids)s::uuid[])")
-# An infinite time is in every period: wherever it was left out, it could be missed.
+# An infinite time and none are in every period: wherever left out, they could be missed.
 _IN_PERIOD: Final = sql.SQL("""
     (
         i.updated_at >= %(since)s AND i.updated_at < %(until)s
         OR i.updated_at < %(until)s AND i.status IN ('AUTHORIZED', 'SETTLING')
         OR i.updated_at IN ('-infinity', 'infinity')
+        OR i.updated_at IS NULL
     )
 """)
 

@@ -24,7 +24,7 @@ class IntentRecord:
     """An intent with all that belongs to it.
 
     ``age_ms`` counts from the intent's last change, ``now_ns`` is when all of this was read,
-    both by the database's clock. An infinite time counts as just now.
+    both by the database's clock. An infinite time, or none, counts as just now.
     """
 
     id: IntentId
