@@ -66,7 +66,7 @@ def run_reconcile(settings: LedgerSettings, request: Request) -> int:
     progress.clear()
     report.sum_up(tally)
     if request.fix and _is_wanted(fixable, request):
-        report.add_orders(order_all(settings, fixable.differences.values()))
+        report.add_orders(order_all(settings, [*fixable.differences.values()]))
     report.end()
     return int(tally.differences > 0)
 

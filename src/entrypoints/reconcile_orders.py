@@ -1,6 +1,6 @@
 """What ``outbox-worker reconcile --fix`` does: insert events for what the worker can put right."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -16,6 +16,7 @@ from application.use_cases.order_again import OrderAgain
 from domain.intents import EventId, IntentId
 from domain.reconciliation.differences import Difference
 from domain.reconciliation.fixing import NotOrdered, Obstacle
+from entrypoints.adapter_builders import build_intent_records
 from entrypoints.settings import LedgerSettings
 
 ORDERS_MAX: Final = 10_000
@@ -63,7 +64,7 @@ class Fixable:
             self.differences[one.intent_id] = one
 
 
-def order_all(settings: LedgerSettings, differences: Iterable[Difference]) -> Iterator[Ordered]:
+def order_all(settings: LedgerSettings, differences: Sequence[Difference]) -> Iterator[Ordered]:
     """Order the fixing of each of *differences*, in a transaction of its own.
 
     Raises, while iterating:
@@ -75,16 +76,20 @@ def order_all(settings: LedgerSettings, differences: Iterable[Difference]) -> It
         statement_timeout_ms=settings.statement_timeout_ms,
         application_name=APPLICATION_NAME,
     )
+    # Once for all, as it reads all intents, and before any of them is locked.
+    sharing = build_intent_records(settings).sharing([one.intent_id for one in differences])
     answer_timeout_s = settings.statement_timeout_ms / 1_000 + ANSWER_MARGIN_S
     with own_connection(conninfo, answer_timeout_s=answer_timeout_s) as connection:
         for difference in differences:
-            yield _order(connection, difference)
+            yield _order(connection, difference, sharing)
 
 
-def _order(connection: BoundedConnection, difference: Difference) -> Ordered:
+def _order(
+    connection: BoundedConnection, difference: Difference, sharing: Set[IntentId]
+) -> Ordered:
     try:
         with connection.transaction():
-            answer = OrderAgain(store=PostgresEventStore(connection))(difference)
+            answer = OrderAgain(store=PostgresEventStore(connection), sharing=sharing)(difference)
             with translated_write_errors():
                 # What the payment manager defers to the commit is refused here, for this one.
                 connection.execute("SET CONSTRAINTS ALL IMMEDIATE")

@@ -276,3 +276,34 @@ class IntentRecordsContract:
         assert list(records.shared_transfers(ByIds((first,)))) == []
         ((_, sharing),) = records.shared_transfers(ByIds((first, second)))
         assert sorted(sharing) == sorted([first, second])
+
+    @pytest.mark.parametrize(
+        ("others", "is_shared"),
+        [
+            ([], False),
+            ([(UUID(int=3),), ()], False),
+            ([(None,)], False),
+            ([(UUID(int=3), UUID(int=2))], True),
+            ([(UUID(int=1), UUID(int=2)), (UUID(int=2),)], True),
+        ],
+    )
+    def test_whose_money_another_intent_lists_is_told_however_old_that_is(
+        self, bench: RecordsBench, others: list[tuple[UUID | None, ...]], is_shared: bool
+    ) -> None:
+        asked = self.add(bench, tb_transfer_ids=(UUID(int=1), None, UUID(int=2), UUID(int=2)))
+        alone = self.add(bench, tb_transfer_ids=(UUID(int=9),))
+        for ids in others:
+            self.add(bench, status="FAILED", age_ms=10**11, tb_transfer_ids=ids)
+
+        records = bench.records()
+
+        expected = {asked} if is_shared else set()
+        assert records.sharing([alone, asked, IntentId(uuid4())]) == expected
+        assert records.sharing([]) == set()
+
+    def test_two_intents_that_are_asked_about_may_share_with_each_other(
+        self, bench: RecordsBench
+    ) -> None:
+        both = {self.add(bench, tb_transfer_ids=(UUID(int=1),)) for _ in range(2)}
+
+        assert bench.records().sharing(both) == both

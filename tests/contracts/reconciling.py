@@ -129,8 +129,9 @@ class Desk:
 
     def order_again(self, difference: Difference) -> EventId | NotOrdered:
         """Order what would fix *difference*, in a transaction of its own."""
+        sharing = self.database.records().sharing([difference.intent_id])
         with self.database.producer() as store:
-            return OrderAgain(store=store)(difference)
+            return OrderAgain(store=store, sharing=sharing)(difference)
 
 
 def why_not(answer: EventId | NotOrdered) -> Obstacle | None:

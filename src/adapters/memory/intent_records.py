@@ -1,11 +1,12 @@
 """What an in-memory database says of intents, page by page."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
+from uuid import UUID
 
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.rows import EventRow, IntentRow
@@ -47,6 +48,16 @@ class InMemoryIntentRecords:
         for transfer_id, intent_ids in listed.items():
             if len(intent_ids) > 1:
                 yield transfer_id, tuple(intent_ids)
+
+    def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
+        """See ``IntentRecords.sharing``."""
+        listed: dict[UUID, set[IntentId]] = defaultdict(set)
+        for intent_id, row in self.database.tables.intents.items():
+            for id_ in row.intent.tb_transfer_ids:
+                if id_ is not None:
+                    listed[id_].add(intent_id)
+        sharing = {one for listers in listed.values() if len(listers) > 1 for one in listers}
+        return sharing & {*intent_ids}
 
     def _selected(self, selection: Selection) -> list[IntentId]:
         intents = self.database.tables.intents

@@ -5,7 +5,7 @@ the server keeps the ids, and no snapshot. Each page is then read in a transacti
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -68,6 +68,20 @@ _SHARED: Final = sql.SQL("""
     WHERE {selected}
     GROUP BY t.id
 """)
+
+# By a hash of the few transfers that it is about; no index could find an element of an array.
+_SHARING: Final = """
+    WITH mine AS MATERIALIZED (
+        SELECT i.id AS intent_id, t.id
+        FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        WHERE i.id = ANY(%(ids)s::uuid[])
+    )
+    SELECT DISTINCT mine.intent_id
+    FROM pm.intent i
+    CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+    JOIN mine ON mine.id = t.id
+    WHERE i.id <> mine.intent_id
+"""
 
 
 def _age_ms(column: str) -> sql.Composed:
@@ -147,6 +161,13 @@ class PostgresIntentRecords:
             for rows in self._pages_of(connection, _SHARED, selection):
                 for transfer_id, intent_ids in rows:
                     yield TransferId(transfer_id.int), tuple(map(IntentId, intent_ids))
+
+    def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
+        """See ``IntentRecords.sharing``."""
+        with self._connection() as connection:
+            _allow(connection, SELECTION_TIMEOUT_MS)
+            rows = connection.execute(_SHARING, {"ids": list(intent_ids)}).fetchall()
+        return {IntentId(intent_id) for (intent_id,) in rows}
 
     def _connection(self) -> AbstractContextManager[BoundedConnection]:
         conninfo = worker_conninfo(

@@ -1,13 +1,14 @@
 """Order again what the worker itself can put right: what ``--fix`` does for one difference."""
 
 import json
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
 
 from application.ports.event_store import EventStore
 from domain.audit import AUTHOR
 from domain.conclusions import AuditEvent
-from domain.intents import Action, EventId, IntentStatus
+from domain.intents import Action, EventId, IntentId, IntentStatus
 from domain.payloads import InvalidPayloadError, parse_fee_splits
 from domain.reconciliation.differences import Difference
 from domain.reconciliation.fixing import TRANSFER_SHARED, NotOrdered, Obstacle, obstacle_to
@@ -20,10 +21,12 @@ class OrderAgain:
     """Insert the event that lets the worker fix a difference, and an audit row that says so.
 
     The worker checks everything against the ledger before it acts, and does nothing twice.
-    *store* is on the caller's own transaction, one for each difference; the caller commits it.
+    ``store`` is on the caller's own transaction, one for each difference; the caller commits
+    it. ``sharing`` are intents of whose money another lists a part, as ``IntentRecords`` tells.
     """
 
     store: EventStore
+    sharing: Set[IntentId]
 
     def __call__(self, difference: Difference) -> EventId | NotOrdered:
         """Return the id of the new event, or why nothing was inserted.
@@ -35,8 +38,7 @@ class OrderAgain:
         action, intent_id = difference.fix, difference.intent_id
         if action is None:
             return NotOrdered(Obstacle.NEEDS_A_PERSON, "the worker cannot put it right")
-        # It reads a whole table: not while the intent is locked.
-        if self.store.shares_transfers(intent_id):
+        if intent_id in self.sharing:
             return TRANSFER_SHARED
         intent = self.store.lock_intent(intent_id)
         if intent is None:

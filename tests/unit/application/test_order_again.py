@@ -44,8 +44,9 @@ def not_posted(intent_id: IntentId, **changes: object) -> Difference:
 
 
 def order(bench: InMemoryBench, difference: Difference) -> EventId | NotOrdered:
+    sharing = bench.records().sharing([difference.intent_id])
     with bench.producer() as store:
-        return OrderAgain(store=store)(difference)
+        return OrderAgain(store=store, sharing=sharing)(difference)
 
 
 def test_the_order_is_pending_and_its_reason_is_in_the_audit_trail(bench: InMemoryBench) -> None:

@@ -123,6 +123,9 @@ class ListedRecords:
     def shared_transfers(self, selection: object) -> Iterator[Any]:
         return iter(())
 
+    def sharing(self, intent_ids: object) -> set[IntentId]:
+        raise AssertionError("only --fix asks for that")
+
 
 def a_record(**changes: Any) -> IntentRecord:
     record = IntentRecord(
