@@ -69,7 +69,7 @@ _SHARED: Final = sql.SQL("""
     GROUP BY t.id
 """)
 
-# By a hash of the few transfers that it is about; no index could find an element of an array.
+# One scan, however many it is about: an array's elements are in no index.
 _SHARING: Final = """
     WITH mine AS MATERIALIZED (
         SELECT i.id AS intent_id, t.id
