@@ -1,14 +1,16 @@
 """``outbox-worker reconcile`` as people run it: lines, JSON, exit codes, and what --fix does."""
 
 import json
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from uuid import UUID, uuid4
 
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from adapters.memory.faulty_ledger import FaultyLedger
+from adapters.memory.faulty_ledger import FaultyLedger, LedgerCall
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.remote_ledger import LedgerServer
 from adapters.postgres.probe_schema import RIGHTS
@@ -19,6 +21,7 @@ from tests.helpers.worker_process import (
     PATIENCE_S,
     REPOSITORY,
     run_command,
+    start_command,
 )
 from tests.integration.postgres.postgres_bench import PostgresBench
 from tests.unit.memory.memory_bank import MemoryBank
@@ -504,6 +507,42 @@ def test_what_makes_no_sense_is_a_fault_of_usage(
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_output_may_be_piped_into_what_stops_reading(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    overdue(wallet, bench)
+
+    for arguments in ([], ["--json"]):
+        process = start_command("reconcile", *NOW, *arguments, environment=settings)
+        assert process.stdout is not None
+        process.stdout.close()
+        _, errors = process.communicate(timeout=PATIENCE_S)
+
+        assert (process.returncode, errors) == (141, "")
+
+
+def test_ctrl_c_is_no_difference(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    unposted(wallet, bench)
+    is_asked, may_answer = threading.Event(), threading.Event()
+
+    def answer_late(call: LedgerCall) -> None:
+        is_asked.set()
+        may_answer.wait(PATIENCE_S)
+
+    wallet.ledger.before = answer_late
+    process = start_command("reconcile", *NOW, environment=settings)
+    try:
+        assert is_asked.wait(PATIENCE_S)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    finally:
+        may_answer.set()
+
+    assert (process.returncode, output, errors) == (130, "", "")
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])

@@ -217,12 +217,10 @@ def test_an_unfinished_intent_with_all_its_money_frozen_and_an_order_is_fine() -
     assert kinds(a_record("AUTHORIZED", an_event(POST, "pending")), frozen()) == []
 
 
-@pytest.mark.parametrize(("status", "kind"), [("CREATED", []), ("REFUNDED", []), ("", [])])
-def test_an_intent_that_the_manager_is_still_at_is_left_alone(
-    status: str, kind: list[Kind]
-) -> None:
-    assert kinds(a_record(status), []) == kind
-    assert kinds(a_record(status), frozen()) == kind
+@pytest.mark.parametrize("status", ["CREATED", "REFUNDED", ""])
+def test_an_intent_that_the_manager_is_still_at_is_left_alone(status: str) -> None:
+    assert kinds(a_record(status), []) == []
+    assert kinds(a_record(status), frozen()) == []
 
 
 @pytest.mark.parametrize("status", ["CREATED", "REFUNDED"])
