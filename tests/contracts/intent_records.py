@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from application.ports.intent_records import IntentRecords
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import LineKind, RecordedLine
 from domain.intents import EventId, IntentId, PspRecord
 from domain.reconciliation.record import ByIds, IntentRecord, Period
 from tests.contracts.database_bench import DatabaseBench
@@ -34,7 +34,7 @@ class RecordsBench(DatabaseBench, Protocol):
         """Let the event have been created so long ago."""
         ...
 
-    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+    def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         """Store lines of history."""
         ...
 
@@ -43,8 +43,8 @@ class RecordsBench(DatabaseBench, Protocol):
         ...
 
 
-def a_line(line_no: int, kind: str = LineKind.PRINCIPAL) -> HistoryLine:
-    return HistoryLine(
+def a_line(line_no: int, kind: str = LineKind.PRINCIPAL) -> RecordedLine:
+    return RecordedLine(
         line_no=line_no, kind=kind, account="revenue.THB", amount_satang=7, fee_kind="PLATFORM_FEE"
     )
 

@@ -16,7 +16,7 @@ from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.use_cases.order_again import OrderAgain
 from application.use_cases.reconcile import Checked, Reconcile
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import LineKind, RecordedLine
 from domain.fees import MappedAccount
 from domain.intents import EventId, Intent, IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
@@ -56,7 +56,7 @@ class ReconciledDatabase(DatabaseBench, Protocol):
         """Let the intent's last change have been so long ago."""
         ...
 
-    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+    def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         """Store lines of history."""
         ...
 
@@ -139,9 +139,9 @@ def why_not(answer: EventId | NotOrdered) -> Obstacle | None:
     return answer.obstacle if isinstance(answer, NotOrdered) else None
 
 
-def a_line(line_no: int, amount_satang: int) -> HistoryLine:
+def a_line(line_no: int, amount_satang: int) -> RecordedLine:
     """Return a line of what was posted."""
-    return HistoryLine(
+    return RecordedLine(
         line_no=line_no, kind=LineKind.PRINCIPAL, account=None, amount_satang=amount_satang
     )
 

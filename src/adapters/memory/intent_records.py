@@ -10,7 +10,7 @@ from uuid import UUID
 
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.rows import EventRow, IntentRow
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import UNFINISHED, IntentId
 from domain.reconciliation.record import EventRecord, IntentRecord, Period, Selection
 from domain.transfers import TransferId
@@ -76,14 +76,14 @@ class InMemoryIntentRecords:
             events: dict[IntentId, list[EventRow]] = defaultdict(list)
             for event in sorted(tables.events.values(), key=lambda row: row.age_key):
                 events[event.event.intent_id].append(event)
-            lines: dict[IntentId, list[HistoryLine]] = defaultdict(list)
+            lines: dict[IntentId, list[RecordedLine]] = defaultdict(list)
             for row in tables.history:
                 lines[row.intent_id].append(row.line)
             rows = [tables.intents[id_] for id_ in intent_ids if id_ in tables.intents]
             return [self._record(row, events[row.intent.id], lines[row.intent.id]) for row in rows]
 
     def _record(
-        self, row: IntentRow, events: Sequence[EventRow], lines: Sequence[HistoryLine]
+        self, row: IntentRow, events: Sequence[EventRow], lines: Sequence[RecordedLine]
     ) -> IntentRecord:
         now, intent = self.database.now, row.intent
         return IntentRecord(

@@ -23,7 +23,7 @@ from adapters.postgres.pool import (
     worker_conninfo,
 )
 from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId
 from domain.reconciliation.record import ByIds, EventRecord, IntentRecord, Selection
 from domain.transfers import TransferId
@@ -248,8 +248,8 @@ def _event(
 
 def _line(
     _: str, line_no: int, kind: str, fee_kind: str | None, account: str | None, amount_satang: int
-) -> HistoryLine:
-    return HistoryLine(
+) -> RecordedLine:
+    return RecordedLine(
         line_no=line_no,
         kind=kind,
         fee_kind=fee_kind,

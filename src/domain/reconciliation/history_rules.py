@@ -1,6 +1,6 @@
 """Is ``tx_history`` what the ledger moved?"""
 
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import UNFINISHED
 from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
@@ -45,6 +45,6 @@ def history_without_settlement(case: Case) -> Difference | None:
     )
 
 
-def _numbers(lines: tuple[HistoryLine, ...]) -> str:
+def _numbers(lines: tuple[RecordedLine, ...]) -> str:
     shown = ", ".join(str(line.line_no) for line in lines[:5])
     return shown if len(lines) <= 5 else f"{shown} …"

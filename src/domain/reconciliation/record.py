@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId, PspRecord
 
 
@@ -36,7 +36,7 @@ class IntentRecord:
     now_ns: int
     events: tuple[EventRecord, ...] = ()
     psp: PspRecord | None = None
-    lines: tuple[HistoryLine, ...] = ()
+    lines: tuple[RecordedLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

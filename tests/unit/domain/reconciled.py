@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import LineKind, RecordedLine
 from domain.intents import Action, EventId, IntentId, PspRecord
 from domain.reconciliation.comparing import differences, needs_search
 from domain.reconciliation.differences import Difference, DifferenceKind
@@ -87,9 +87,9 @@ def a_psp(fee_satang: int | None) -> PspRecord:
     )
 
 
-def a_line(line_no: int, kind: str, amount_satang: int) -> HistoryLine:
+def a_line(line_no: int, kind: str, amount_satang: int) -> RecordedLine:
     """Return a line of history."""
-    return HistoryLine(
+    return RecordedLine(
         line_no=line_no, kind=LineKind(kind), account=None, amount_satang=amount_satang
     )
 
