@@ -18,12 +18,13 @@ from entrypoints.adapter_builders import (
     build_ledger,
 )
 from entrypoints.asking import is_confirmed
-from entrypoints.diagnosis import FEE_CURRENCY, FEE_PSP
 from entrypoints.durations import Moment, moment_at
+from entrypoints.reconcile_json import JsonReport
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, order_all
-from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport
+from entrypoints.reconcile_report import Report, Tally
+from entrypoints.reconcile_text import TextReport
 from entrypoints.settings import LedgerSettings
-from entrypoints.worker_builders import build_fee_rule
+from entrypoints.worker_builders import build_fee_rule, known_fee_codes
 
 ACCOUNTS_MAX: Final = 100_000
 """Rows of ``pm.tb_account_map`` that are read; those of the known PSP's fees come first."""
@@ -76,14 +77,13 @@ def _all_checked(settings: LedgerSettings, request: Request) -> Iterator[Checked
     selection = _selection(request, now=records.now())
     fee = build_fee_rule(settings)
     account_map: AccountMap = build_account_map(settings)
-    first = fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY)
     with closing(build_ledger(settings)) as ledger:
         yield from Reconcile(
             records=records,
             ledger=ledger,
             fee_scan=ledger,
             fee=fee,
-            accounts=account_map.read(first=first, limit=ACCOUNTS_MAX),
+            accounts=account_map.read(first=known_fee_codes(fee), limit=ACCOUNTS_MAX),
             limits=request.limits,
         )(selection)
 

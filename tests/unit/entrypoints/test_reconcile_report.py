@@ -10,8 +10,10 @@ from application.use_cases.reconcile import Checked
 from domain.intents import Action, EventId, IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.fixing import Obstacle
+from entrypoints.reconcile_json import JsonReport
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, Ordered, Outcome
-from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport, summary
+from entrypoints.reconcile_report import Report, Tally
+from entrypoints.reconcile_text import TextReport, summary
 
 Kind = DifferenceKind
 FIX = Action.POST_PENDING
