@@ -9,6 +9,7 @@ from domain.intents import Action, IntentStatus
 from domain.reconciliation.differences import DifferenceKind
 from domain.sanitising import on_one_line
 from entrypoints.reconcile_orders import Ordered, Outcome
+from entrypoints.reconcile_remedies import REMEDIES
 from entrypoints.reconcile_report import Tally
 
 _STATUS_WIDTH: Final = max(map(len, IntentStatus))
@@ -42,6 +43,10 @@ class TextReport:
     def sum_up(self, tally: Tally) -> None:
         """See ``Report.sum_up``."""
         self._output.write(f"{summary(tally)}\n")
+        if tally.kinds:
+            self._output.write("\nWhat to do; docs/reconcile.md says more:\n")
+        for kind in filter(tally.kinds.__contains__, DifferenceKind):
+            self._output.write(f"{kind:<{_KIND_WIDTH}}  {REMEDIES[kind]}\n")
         self._output.flush()
 
     def add_orders(self, orders: Iterable[Ordered]) -> None:

@@ -129,7 +129,7 @@ def test_each_difference_is_a_line_and_the_last_line_sums_up(
     done = reconcile(*NOW)
 
     assert (done.returncode, done.stderr) == (1, "")
-    header, *lines, summary = done.stdout.splitlines()
+    header, *lines, summary, empty, _, first_remedy, second_remedy = done.stdout.splitlines()
     assert header.split() == ["intent", "status", "difference", "fix", "detail"]
     columns = [header.index(name) for name in ("status", "difference", "fix", "detail")]
     for line in lines:
@@ -144,6 +144,9 @@ def test_each_difference_is_a_line_and_the_last_line_sums_up(
         "3 intents checked, 2 differences: 1 no_event, 1 settled_not_posted;"
         " 1 of them the worker can put right (--fix)."
     )
+    assert empty == ""
+    assert first_remedy.split()[:2] == ["settled_not_posted", "--fix:"]
+    assert second_remedy.startswith("no_event ")
 
 
 def test_json_is_one_document_with_everything_in_it(
@@ -192,7 +195,8 @@ def test_what_steers_a_terminal_is_not_shown(
 
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
-    assert all(str(case.intent_id) in line for line in done.stdout.splitlines()[1:-1])
+    found, _, _ = done.stdout.partition("\n1 intent checked")
+    assert all(str(case.intent_id) in line for line in found.splitlines()[1:])
 
 
 # What is compared.

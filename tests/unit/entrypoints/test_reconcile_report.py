@@ -12,6 +12,7 @@ from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.fixing import Obstacle
 from entrypoints.reconcile_json import JsonReport
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, Ordered, Outcome
+from entrypoints.reconcile_remedies import REMEDIES
 from entrypoints.reconcile_report import Report, Tally
 from entrypoints.reconcile_text import TextReport, summary
 
@@ -108,6 +109,36 @@ def test_whatever_the_detail_says_a_difference_is_one_line(
 )  # fmt: skip
 def test_the_last_line_sums_up(steps: list[Checked], sentence: str) -> None:
     assert summary(tally_of(*steps)) == sentence
+
+
+def test_each_kind_that_was_found_is_followed_by_what_to_do(
+    text: Report, output: io.StringIO
+) -> None:
+    steps = [
+        Checked(2, (a_difference(1, Kind.NO_EVENT), a_difference(2))),
+        Checked(1, (a_difference(3, Kind.NO_EVENT),)),
+    ]
+
+    text.sum_up(tally_of(*steps))
+
+    _, empty, heading, *lines = output.getvalue().splitlines()
+    assert empty == ""
+    assert "docs/reconcile.md" in heading
+    assert [line.split(maxsplit=1) for line in lines] == [
+        ["settled_not_posted", REMEDIES[Kind.SETTLED_NOT_POSTED]],
+        ["no_event", REMEDIES[Kind.NO_EVENT]],
+    ]
+
+
+def test_where_nothing_differs_there_is_nothing_to_do(text: Report, output: io.StringIO) -> None:
+    text.sum_up(tally_of(Checked(5, ())))
+
+    assert output.getvalue() == "5 intents checked, no difference.\n"
+
+
+def test_there_is_something_to_do_about_every_kind() -> None:
+    assert list(REMEDIES) == list(DifferenceKind)
+    assert all(REMEDIES.values())
 
 
 def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: io.StringIO) -> None:
