@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TextIO
+from typing import Final
 
 from application.ports.account_map import AccountMap
 from application.use_cases.reconcile import Checked, Reconcile
@@ -21,6 +21,7 @@ from entrypoints.asking import is_confirmed
 from entrypoints.durations import Moment, moment_at
 from entrypoints.reconcile_json import JsonReport
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, order_all
+from entrypoints.reconcile_progress import Progress, shown
 from entrypoints.reconcile_report import Report, Tally
 from entrypoints.reconcile_text import TextReport
 from entrypoints.settings import LedgerSettings
@@ -56,18 +57,15 @@ def run_reconcile(settings: LedgerSettings, request: Request) -> int:
     """
     report: Report = JsonReport(sys.stdout) if request.as_json else TextReport(sys.stdout)
     tally, fixable = Tally(), Fixable()
-    progress = Progress(sys.stderr)
-    for checked in _all_checked(settings, request):
+    for checked in shown(_all_checked(settings, request), report, Progress(sys.stderr)):
         tally.add(checked)
         if request.fix:
             fixable.add(checked.differences)
-        progress.clear()
-        report.add(checked)
-        progress.show(tally.intents)
-    progress.clear()
     report.sum_up(tally)
-    if request.fix and _is_wanted(fixable, request):
-        report.add_orders(order_all(settings, [*fixable.differences.values()]))
+    if request.fix:
+        wanted = [*fixable.differences.values()] if _is_wanted(fixable, request) else []
+        orders = order_all(settings, wanted) if wanted else ()
+        report.add_orders(orders, has_more=fixable.has_more)
     report.end()
     return int(tally.differences > 0)
 
@@ -116,22 +114,3 @@ def _is_wanted(fixable: Fixable, request: Request) -> bool:
         sys.stdout.write(f"{one.intent_id}  {one.fix}  since {one.kind}\n")
     question = f"Insert {len(differences):,}?"
     return request.assume_yes or is_confirmed(question, answers=sys.stdin, output=sys.stdout)
-
-
-class Progress:
-    """How far it is, on a terminal; elsewhere nothing."""
-
-    def __init__(self, output: TextIO) -> None:
-        self._output = output if output.isatty() else None
-
-    def show(self, intents: int) -> None:
-        """Say how many intents were checked."""
-        if self._output is not None:
-            self._output.write(f"\r{intents:,} intents checked \N{HORIZONTAL ELLIPSIS}")
-            self._output.flush()
-
-    def clear(self) -> None:
-        """Make room for a line."""
-        if self._output is not None:
-            self._output.write("\r\x1b[K")
-            self._output.flush()

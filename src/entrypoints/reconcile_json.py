@@ -13,8 +13,8 @@ from entrypoints.reconcile_report import Tally
 class JsonReport:
     """For programs: one JSON document, written as it comes. Fulfils ``Report``.
 
-    ``{"differences": [{…}, …], "intents": …, "counts": {…}}``, with ``"fixes": [{…}, …]``
-    where events were inserted.
+    ``{"differences": [{…}, …], "intents": …, "counts": {…}}``, with ``"fixes": [{…}, …],
+    "has_more": …`` where events were to be inserted.
     """
 
     def __init__(self, output: TextIO) -> None:
@@ -36,7 +36,7 @@ class JsonReport:
             f'\n],\n"intents": {tally.intents},\n"counts": {json.dumps(tally.counts)}'
         )
 
-    def add_orders(self, orders: Iterable[Ordered]) -> None:
+    def add_orders(self, orders: Iterable[Ordered], *, has_more: bool) -> None:
         """See ``Report.add_orders``."""
         self._output.write(',\n"fixes": [')
         for number, ordered in enumerate(orders):
@@ -50,7 +50,7 @@ class JsonReport:
             }
             self._item(body, first=number == 0)
             self._output.flush()
-        self._output.write("\n]")
+        self._output.write(f'\n],\n"has_more": {json.dumps(has_more)}')
 
     def end(self) -> None:
         """See ``Report.end``."""

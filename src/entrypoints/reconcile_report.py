@@ -47,8 +47,11 @@ class Report(Protocol):
         """Show the numbers, once everything was added."""
         ...
 
-    def add_orders(self, orders: Iterable[Ordered]) -> None:
-        """Show what became of each order, as it is made."""
+    def add_orders(self, orders: Iterable[Ordered], *, has_more: bool) -> None:
+        """Show what became of each event, as it is inserted, or that none was.
+
+        *has_more*: there were too many to remember, so that some were not even tried.
+        """
         ...
 
     def end(self) -> None:

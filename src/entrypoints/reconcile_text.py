@@ -8,7 +8,7 @@ from application.use_cases.reconcile import Checked
 from domain.intents import Action, IntentStatus
 from domain.reconciliation.differences import DifferenceKind
 from domain.sanitising import on_one_line
-from entrypoints.reconcile_orders import Ordered, Outcome
+from entrypoints.reconcile_orders import ORDERS_MAX, Ordered, Outcome
 from entrypoints.reconcile_remedies import REMEDIES
 from entrypoints.reconcile_report import Tally
 
@@ -49,7 +49,7 @@ class TextReport:
             self._output.write(f"{kind:<{_KIND_WIDTH}}  {REMEDIES[kind]}\n")
         self._output.flush()
 
-    def add_orders(self, orders: Iterable[Ordered]) -> None:
+    def add_orders(self, orders: Iterable[Ordered], *, has_more: bool) -> None:
         """See ``Report.add_orders``."""
         outcomes: Counter[Outcome] = Counter()
         for ordered in orders:
@@ -60,9 +60,13 @@ class TextReport:
                 f"  {on_one_line(ordered.detail)}\n"
             )
             self._output.flush()
+        if not outcomes:
+            self._output.write("Nothing was inserted.\n")
+            return
+        more = f" There are more than {ORDERS_MAX:,}: run it again." if has_more else ""
         self._output.write(
-            f"{outcomes[Outcome.INSERTED]:,} of {outcomes.total():,} inserted. Once the worker has"
-            " carried them out, reconcile again to see what is left.\n"
+            f"{outcomes[Outcome.INSERTED]:,} of {outcomes.total():,} inserted.{more} Once the"
+            " worker has carried them out, reconcile again to see what is left.\n"
         )
 
     def end(self) -> None:

@@ -312,7 +312,7 @@ def test_fix_says_what_it_would_do_and_does_nothing_without_a_yes(
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     assert f"{case.intent_id}  post_pending  since settled_not_posted" in lines
-    assert lines[-1] == "Insert 1? [y/N] "
+    assert lines[-2:] == ["Insert 1? [y/N] ", "Nothing was inserted."]
     assert events(bench) == []
 
 
@@ -387,7 +387,9 @@ def test_json_tells_what_was_ordered(wallet: Wallet, bench: PostgresBench, recon
 
     assert (done.returncode, done.stderr) == (1, "")
     ((event_id,),) = bench.execute("SELECT id FROM pm.outbox_event")
-    assert json.loads(done.stdout)["fixes"] == [
+    body = json.loads(done.stdout)
+    assert body["has_more"] is False
+    assert body["fixes"] == [
         {
             "intent_id": str(case.intent_id),
             "action": "post_pending",
@@ -486,6 +488,7 @@ def test_where_nothing_can_be_fixed_nobody_is_asked(
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "[y/N]" not in done.stdout
+    assert done.stdout.endswith("\nNothing was inserted.\n")
 
 
 # What goes wrong.

@@ -148,7 +148,8 @@ def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: i
         [
             Ordered(one, Outcome.INSERTED, EventId(7), "event 7"),
             Ordered(one, Outcome.LEFT, None, "event 8 is pending", Obstacle.EVENT_PENDING),
-        ]
+        ],
+        has_more=False,
     )
 
     first, second, last = output.getvalue().splitlines()
@@ -156,6 +157,20 @@ def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: i
     assert second.split()[:2] == ["left", str(one.intent_id)]
     assert second.endswith("  event 8 is pending")
     assert last.startswith("1 of 2 inserted.")
+
+
+def test_where_nothing_was_inserted_it_says_so(text: Report, output: io.StringIO) -> None:
+    text.add_orders([], has_more=False)
+
+    assert output.getvalue() == "Nothing was inserted.\n"
+
+
+def test_that_there_are_more_than_a_run_inserts_is_told(text: Report, output: io.StringIO) -> None:
+    text.add_orders(
+        [Ordered(a_difference(fix=FIX), Outcome.INSERTED, EventId(7), "event 7")], has_more=True
+    )
+
+    assert "1 of 1 inserted. There are more than 10,000: run it again." in output.getvalue()
 
 
 # For programs.
@@ -175,17 +190,20 @@ def test_json_is_written_as_it_comes(as_json: Report, output: io.StringIO) -> No
     assert (body["intents"], body["counts"]) == (2, {"settled_not_posted": 2})
 
 
-@pytest.mark.parametrize("orders", [0, 1, 3])
+@pytest.mark.parametrize(("orders", "has_more"), [(0, False), (1, False), (3, True)])
 def test_json_with_orders_is_one_document_too(
-    as_json: Report, output: io.StringIO, orders: int
+    as_json: Report, output: io.StringIO, orders: int, has_more: bool
 ) -> None:
     as_json.sum_up(tally_of())
-    as_json.add_orders([Ordered(a_difference(), Outcome.REFUSED, None, "no")] * orders)
+    as_json.add_orders(
+        [Ordered(a_difference(), Outcome.REFUSED, None, "no")] * orders, has_more=has_more
+    )
     as_json.end()
 
     body = json.loads(output.getvalue())
     assert body["differences"] == []
     assert [one["outcome"] for one in body["fixes"]] == ["refused"] * orders
+    assert body["has_more"] is has_more
 
 
 # What --fix remembers.
