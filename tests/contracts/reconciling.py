@@ -139,11 +139,11 @@ def why_not(answer: EventId | NotOrdered) -> Obstacle | None:
     return answer.obstacle if isinstance(answer, NotOrdered) else None
 
 
-def a_line(line_no: int, amount_satang: int) -> RecordedLine:
-    """Return a line of what was posted."""
-    return RecordedLine(
-        line_no=line_no, kind=LineKind.PRINCIPAL, account=None, amount_satang=amount_satang
-    )
+def a_line(
+    line_no: int, amount_satang: int, *, kind: LineKind = LineKind.PRINCIPAL
+) -> RecordedLine:
+    """Return a line of history."""
+    return RecordedLine(line_no=line_no, kind=kind, account=None, amount_satang=amount_satang)
 
 
 def pending_ids(intent: Intent) -> list[TransferId]:
@@ -470,6 +470,17 @@ class ReconcilingContract:
         desk.wallet.settle_until_idle()
 
         assert desk.told() == [(case.intent_id, Kind.FEE_TWICE)]
+
+    def test_a_fee_that_was_charged_by_hand_as_the_docs_say_agrees(self, desk: Desk) -> None:
+        intent_id = settling_what_another_posted(desk)
+        [missing] = desk.reconcile()
+
+        desk.wallet.create(desk.wallet.a_fee(7, user_data_128=intent_id.int))
+        desk.database.add_lines(intent_id, a_line(1, 7, kind=LineKind.PSP_FEE))
+
+        assert missing.kind is Kind.FEE_MISSING
+        assert desk.told() == []
+        assert desk.told(ByIds((intent_id,))) == []
 
     def test_intents_that_are_not_there_are_told(self, desk: Desk) -> None:
         case = desk.add_settled()
