@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
-import structlog
 from tigerbeetle import TooMuchDataError
 
 from adapters.tigerbeetle.addresses import resolve_addresses
@@ -22,8 +21,6 @@ from domain.chains import REQUEST_EVENTS_MAX, chain_fault
 from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferId
-
-log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -61,9 +58,9 @@ class TigerBeetleLedger:
             close_timeout_s=close_timeout_s,
             keep_alive=KeepAlive(idle_s=keep_alive_s, timeout_s=deadline_s),
         )
-        self._create_limit = RequestLimit(request_events_max)
-        self._lookup_limit = RequestLimit(request_events_max)
-        self._query_limit = RequestLimit(request_events_max)
+        self._create_limit = RequestLimit(request_events_max, requests="create")
+        self._lookup_limit = RequestLimit(request_events_max, requests="lookup")
+        self._query_limit = RequestLimit(request_events_max, requests="query")
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See ``Ledger.create_chains``."""
@@ -131,10 +128,10 @@ class TigerBeetleLedger:
                 answers += self._create(pack, deadline)
             except TooMuchDataError:
                 if len(pack) > 1:
-                    self._lower(self._create_limit, "create", sum(sizes[: len(pack)]) // 2)
+                    self._create_limit.lower_to(sum(sizes[: len(pack)]) // 2)
                 else:
                     # No request holds it. Of the limit this tells only that it is below.
-                    self._lower(self._create_limit, "create", sizes[0] - 1)
+                    self._create_limit.lower_to(sizes[0] - 1)
                     answers.append(ChainRefused(f"{sizes[0]} transfers exceed a request"))
         return answers
 
@@ -166,7 +163,7 @@ class TigerBeetleLedger:
             except TooMuchDataError as error:
                 if len(asked) == 1:
                     raise translated(error) from error
-                self._lower(self._lookup_limit, "lookup", len(asked) // 2)
+                self._lookup_limit.lower_to(len(asked) // 2)
                 continue
             yield from found
             rest = rest[len(asked) :]
@@ -200,10 +197,6 @@ class TigerBeetleLedger:
         if not is_u128(self._cluster_id):
             raise LedgerMisconfiguredError("TIGERBEETLE_CLUSTER_ID must be an integer of 128 bits")
         return self._client_factory(self._cluster_id, resolve_addresses(self._addresses))
-
-    def _lower(self, limit: RequestLimit, requests: str, events: int) -> None:
-        if limit.lower_to(events):
-            log.info("ledger_request_limit_lowered", requests=requests, events_max=limit.events)
 
 
 class _Deadline:
