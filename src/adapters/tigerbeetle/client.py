@@ -43,6 +43,9 @@ class Client(Protocol):
         ...
 
 
+ANY_ID: Final = 1
+"""Looked up to see whether the cluster answers: whether anything has this id does not matter."""
+
 Send = Callable[[Callable[[Client], list[Transfer]]], list[Transfer]]
 """Sends one request that reads transfers, and returns its answer."""
 

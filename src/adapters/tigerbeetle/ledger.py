@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from tigerbeetle import TooMuchDataError
 
 from adapters.tigerbeetle.addresses import resolve_addresses
-from adapters.tigerbeetle.client import Client, ClientFactory
+from adapters.tigerbeetle.client import ANY_ID, Client, ClientFactory
 from adapters.tigerbeetle.client_holder import ClientHolder, KeepAlive
 from adapters.tigerbeetle.conversion import account_from_client, is_u128
 from adapters.tigerbeetle.errors import NoAnswerError, translated
@@ -23,8 +23,6 @@ from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
 T = TypeVar("T")
-
-_ANY_ID: Final = 1
 
 
 class TigerBeetleLedger:
@@ -81,7 +79,7 @@ class TigerBeetleLedger:
 
     def takes_lookups_of(self, events: int) -> bool:
         """Say whether the cluster takes look-ups of that many; raises like ``lookup``."""
-        asked = [_ANY_ID] * events
+        asked = [ANY_ID] * events
         try:
             self._send(lambda client: client.lookup_accounts(asked), _Deadline(self._deadline_s))
         except TooMuchDataError:
