@@ -280,6 +280,21 @@ OTHERS: Final[list[tuple[Fault, Kind]]] = [
     (forgetting_the_order, Kind.NO_EVENT),
 ]
 
+SEARCHED: Final[list[tuple[Fault, Kind]]] = [
+    one
+    for one in OTHERS
+    if one[0]
+    in (
+        settled_after_a_void,
+        failed_after_a_post,
+        expired_without_an_order,
+        posted_in_part,
+        settling_what_another_posted,
+        forgetting_the_order,
+    )
+]
+"""Those that only a search shows, or that a search has to rule out."""
+
 
 class ReconcilingContract:
     """Inherit; provide the fixture ``desk`` beside the class."""
@@ -389,6 +404,25 @@ class ReconcilingContract:
         posted_without_an_order(desk)
 
         assert desk.told() == []
+
+    # Searches that end early.
+
+    @pytest.mark.parametrize(("fault", "kind"), [*MENDABLE, *SEARCHED])
+    def test_what_a_search_did_not_come_to_is_neither_told_as_a_fact_nor_mended(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        desk.add_settled(fee_satang=7)
+        intent_id = fault(desk)
+        desk.wallet.ledger.searches_end_early = True
+
+        [found] = desk.reconcile()
+
+        assert (found.intent_id, found.kind) == (intent_id, Kind.NOT_COMPARED)
+        assert "the search in the ledger ended early" in found.detail
+        assert found.mend is None
+        assert desk.order_again(found) is None
+        desk.wallet.ledger.searches_end_early = False
+        assert desk.told() == [(intent_id, kind)]
 
     # A ledger that is not ours.
 

@@ -18,7 +18,7 @@ from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
 from application.errors import LedgerMisconfiguredError
 from domain.chains import REQUEST_EVENTS_MAX, chain_fault
-from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch, SearchAnswer
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
@@ -86,12 +86,21 @@ class TigerBeetleLedger:
             return False
         return True
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
-        """See ``Ledger.find_resolutions``."""
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
+        """See ``Ledger.find_resolutions``.
+
+        A search ends early once half of the deadline is over. So each of its requests has the
+        other half, and one that is not answered by then means that the ledger is away.
+        """
         deadline = _Deadline(self._deadline_s)
-        return [self._find_resolutions(search, deadline) for search in searches]
+        try:
+            return find_resolutions(
+                search,
+                lambda request: self._send(request, deadline),
+                has_time=lambda: not deadline.is_half_over,
+            )
+        except TooMuchDataError as error:
+            raise translated(error) from error
 
     def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
         """See ``FeeScan.transfers_of_code``; the deadline is for each of its pages."""
@@ -107,14 +116,6 @@ class TigerBeetleLedger:
         Waits for the client's close, at most ``close_timeout_s`` seconds. May be repeated.
         """
         self._clients.close()
-
-    def _find_resolutions(
-        self, search: ResolutionSearch, deadline: "_Deadline"
-    ) -> tuple[Transfer, ...]:
-        try:
-            return find_resolutions(search, lambda request: self._send(request, deadline))
-        except TooMuchDataError as error:
-            raise translated(error) from error
 
     def _create_all(self, chains: Sequence[tuple[Transfer, ...]]) -> list[ChainAnswer]:
         answers: list[ChainAnswer] = []
@@ -200,6 +201,12 @@ class TigerBeetleLedger:
 class _Deadline:
     def __init__(self, timeout_s: float):
         self._at_s = time.monotonic() + timeout_s
+        self._half_s = timeout_s / 2
+
+    @property
+    def is_half_over(self) -> bool:
+        """Has half of the time passed?"""
+        return time.monotonic() >= self._at_s - self._half_s
 
     def left_s(self) -> float:
         """Seconds until the deadline.

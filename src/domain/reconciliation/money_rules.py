@@ -98,6 +98,19 @@ def moved_unexpectedly(case: Case) -> Difference | None:
     )
 
 
+def searched_in_part(case: Case) -> Difference:
+    """Put that the ledger could not be asked for all that matters."""
+    unknown_satang = case.money.satang_of(Fate.UNKNOWN)
+    told = [
+        f"what became of {share(unknown_satang, case)}" if unknown_satang else "",
+        "" if case.money.has_all_fees else "whether a fee was charged",
+    ]
+    what = ", and ".join(filter(None, told)) or "what became of all of its transfers"
+    return case.found(
+        DifferenceKind.NOT_COMPARED, f"the search in the ledger ended early: {what} is not known"
+    )
+
+
 def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
     """Put that all is resolved; where it was also ordered, the worker itself will see it."""
     is_posted = action is Action.POST_PENDING
