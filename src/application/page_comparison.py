@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from application.attempts import SEARCHES_MAX, batched
 from application.ports.ledger import Ledger
 from domain.fees import AccountCode, FeeRule, MappedAccount
 from domain.ledger_requests import Found, ResolutionSearch
@@ -57,11 +56,9 @@ class PageComparison:
     def _search(self, examined: Sequence[_Examined], found: Found) -> None:
         """Learn what others than the worker did."""
         searches = [self._search_for(one, found) for one in examined]
-        pieces = list(batched(searches, SEARCHES_MAX))
-        answers = self.searchers.map(self.ledger.find_resolutions, pieces)
-        related = [each for answer in answers for each in answer]
-        for one, search, transfers in zip(examined, searches, related, strict=True):
-            one.money = money_searched(one.record, one.sought, found, search, transfers)
+        answers = self.searchers.map(self.ledger.find_resolutions, searches)
+        for one, search, answer in zip(examined, searches, answers, strict=True):
+            one.money = money_searched(one.record, one.sought, found, search, answer)
 
     def _search_for(self, one: _Examined, found: Found) -> ResolutionSearch:
         psp = one.record.psp

@@ -12,6 +12,8 @@ from uuid import uuid4
 
 import pytest
 
+from adapters.memory.ledger import InMemoryLedger
+from application.errors import LedgerMisconfiguredError
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.use_cases.order_again import OrderAgain
@@ -41,7 +43,7 @@ from tests.contracts.wallet import (
 
 Kind = DifferenceKind
 HOUR_MS: Final = 3_600_000
-READING: Final = {"lookup", "find_resolutions"}
+READING: Final = {"lookup", "lookup_accounts", "find_resolutions"}
 SPLITS: Final = '{"feeSplits":[{"account":"revenue.THB","amountSatang":15,"kind":"PLATFORM_FEE"}]}'
 
 
@@ -297,6 +299,21 @@ OTHERS: Final[list[tuple[Fault, Kind]]] = [
     (forgetting_the_order, Kind.NO_EVENT),
 ]
 
+SEARCHED: Final[list[tuple[Fault, Kind]]] = [
+    one
+    for one in OTHERS
+    if one[0]
+    in (
+        settled_after_a_void,
+        failed_after_a_post,
+        expired_without_an_order,
+        posted_in_part,
+        settling_what_another_posted,
+        forgetting_the_order,
+    )
+]
+"""Those that only a search shows, or that a search has to rule out."""
+
 
 class ReconcilingContract:
     """Inherit; provide the fixture ``desk`` beside the class."""
@@ -423,6 +440,49 @@ class ReconcilingContract:
         posted_without_an_order(desk)
 
         assert desk.told() == []
+
+    # Searches that end early.
+
+    @pytest.mark.parametrize(("fault", "kind"), [*FIXABLE, *SEARCHED])
+    def test_what_a_search_did_not_come_to_is_neither_told_as_a_fact_nor_fixed(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        desk.add_settled(fee_satang=7)
+        intent_id = fault(desk)
+        desk.wallet.ledger.searches_end_early = True
+
+        [found] = desk.reconcile()
+
+        assert (found.intent_id, found.kind) == (intent_id, Kind.NOT_COMPARED)
+        assert "the search in the ledger ended early" in found.detail
+        assert found.fix is None
+        assert isinstance(desk.order_again(found), NotOrdered)
+        desk.wallet.ledger.searches_end_early = False
+        assert desk.told() == [(intent_id, kind)]
+
+    # A ledger that is not ours.
+
+    def test_a_ledger_that_is_empty_is_told_of_and_no_intent_is(self, desk: Desk) -> None:
+        settled_while_frozen(desk)
+        intent, _ = desk.wallet.freeze()
+        desk.database.add_intent(replace(intent, tb_transfer_ids=intent.tb_transfer_ids * 2))
+        own, desk.wallet.ledger.ledger = desk.wallet.ledger.ledger, InMemoryLedger()
+
+        with pytest.raises(LedgerMisconfiguredError, match="TIGERBEETLE_ADDRESSES leads to"):
+            next(desk.steps())
+
+        with pytest.raises(LedgerMisconfiguredError):
+            next(desk.steps(ByIds((intent.id,))))
+        desk.wallet.ledger.ledger = own
+        assert len(desk.told()) == 2
+
+    def test_accounts_are_looked_up_once(self, desk: Desk) -> None:
+        for _ in range(3):
+            settled_while_frozen(desk)
+
+        desk.reconcile()
+
+        assert [c.method for c in desk.wallet.ledger.calls].count("lookup_accounts") == 1
 
     # Across intents.
 

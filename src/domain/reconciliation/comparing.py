@@ -5,13 +5,14 @@ one of them speaks of what became of the money as a whole.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from domain.fees import due_fee_satang
 from domain.intents import UNFINISHED, IntentStatus
 from domain.reconciliation import event_rules, fee_rules, history_rules, money_rules
 from domain.reconciliation.case import Case
-from domain.reconciliation.differences import Difference
+from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import RESOLVED, Money, Outcome
 from domain.reconciliation.record import IntentRecord
@@ -61,12 +62,30 @@ _RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     ),
 }
 
+_CERTAIN: Final = frozenset(
+    {
+        DifferenceKind.SETTLED_BUT_RELEASED,
+        DifferenceKind.FAILED_BUT_POSTED,
+        DifferenceKind.POSTED_NOT_SETTLED,
+        DifferenceKind.RELEASED_NOT_FAILED,
+        DifferenceKind.TRANSFER_MISSING,
+        DifferenceKind.AMOUNT_DIFFERS,
+        DifferenceKind.FEE_TWICE,
+        DifferenceKind.EVENT_DONE,
+    }
+)
+"""What is so by what was found, whatever else a search that ended early would have found."""
+
 
 def differences(record: IntentRecord, money: Money, limits: Limits) -> tuple[Difference, ...]:
     """Return in what *record* differs from *money*; nothing where they agree."""
     case = Case(record, money, limits)
     found = [rule(case) for rule in _RULES.get(record.status, _OF_UNKNOWN)]
-    return tuple([one for one in found if one is not None])
+    told = [one for one in found if one is not None]
+    if money.is_known:
+        return tuple(told)
+    certain = [replace(one, fix=None) for one in told if one.kind in _CERTAIN]
+    return (money_rules.searched_in_part(case), *certain)
 
 
 def needs_search(record: IntentRecord, known: Money, limits: Limits) -> bool:

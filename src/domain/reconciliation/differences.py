@@ -40,7 +40,7 @@ class DifferenceKind(StrEnum):
     INTENT_MISSING = "intent_missing"
     """An intent that was asked for is not in the database."""
     NOT_COMPARED = "not_compared"
-    """Its rows hold a value that nothing can be made of."""
+    """Its rows hold a value that nothing can be made of, or a search for it ended early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

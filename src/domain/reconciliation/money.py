@@ -5,13 +5,12 @@ Resolvers under the worker's own ids are looked up. Those that others sent have 
 for, which costs much more, so a money may be known in part: what looks open may be resolved.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from domain.charged_fees import charged_fees
 from domain.intents import IntentId
-from domain.ledger_requests import Found, ResolutionSearch
+from domain.ledger_requests import Found, ResolutionSearch, SearchAnswer
 from domain.reconciliation.lookup_ids import LookupIds
 from domain.reconciliation.record import IntentRecord
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId, expires_at_ns
@@ -29,9 +28,13 @@ class Outcome(Enum):
     EXPIRED = auto()
     MISSING = auto()
     """The ledger does not have it, or it froze nothing."""
+    UNKNOWN = auto()
+    """It may be open or resolved: the search for its resolver ended early."""
 
 
 RELEASED = frozenset({Outcome.VOIDED, Outcome.EXPIRED})
+_UNRESOLVED = frozenset({Outcome.OPEN, Outcome.EXPIRED})
+"""What has no resolver in the ledger."""
 RESOLVED = frozenset({Outcome.POSTED, Outcome.POSTED_IN_PART}) | RELEASED
 
 
@@ -49,10 +52,16 @@ class PendingTransfer:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """All of it. ``fees`` are in order of time."""
+    """All of it. ``fees`` are in order of time; False in ``has_all_fees``: there may be others."""
 
     pendings: tuple[PendingTransfer, ...]
     fees: tuple[Transfer, ...]
+    has_all_fees: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Did no search end early before it had found what there was?"""
+        return self.has_all_fees and Outcome.UNKNOWN not in self.outcomes
 
     @property
     def outcomes(self) -> frozenset[Outcome]:
@@ -103,20 +112,28 @@ def money_searched(
     sought: LookupIds,
     found: Found,
     search: ResolutionSearch,
-    related: Sequence[Transfer],
+    answer: SearchAnswer,
 ) -> Money:
-    """Return what *related*, the answer to *search*, tells beside *found*."""
+    """Return what the *answer* to *search* tells beside *found*."""
     wanted = {pending.id for pending in search.pendings}
-    others = {one.pending_id: one for one in related if one.pending_id in wanted}
+    others = {one.pending_id: one for one in answer.transfers if one.pending_id in wanted}
     fees = charged_fees(
-        related,
+        answer.transfers,
         intent_id=search.intent_id,
         fee_code=search.fee_code,
         credit_account_id=search.fee_credit_account_id,
         posts=[one for one in others.values() if _posts(one)],
     )
     resolvers = _ours(sought, found) | others
-    return _money(record, sought, found, resolvers, fees=tuple(fees))
+    money = _money(record, sought, found, resolvers, fees=tuple(fees))
+    return replace(
+        money,
+        pendings=tuple(
+            one if answer.has_all_resolvers or one.outcome not in _UNRESOLVED else _unknown(one)
+            for one in money.pendings
+        ),
+        has_all_fees=answer.has_all_fees,
+    )
 
 
 def is_pending(transfer: Transfer) -> bool:
@@ -164,6 +181,10 @@ def _pending(
         return PendingTransfer(pending_id, Outcome.VOIDED, pending.amount, 0, at_ns, expires_ns)
     outcome = Outcome.POSTED if resolver.amount == pending.amount else Outcome.POSTED_IN_PART
     return PendingTransfer(pending_id, outcome, pending.amount, resolver.amount, at_ns, expires_ns)
+
+
+def _unknown(pending: PendingTransfer) -> PendingTransfer:
+    return replace(pending, outcome=Outcome.UNKNOWN, at_ns=None)
 
 
 def _ours(sought: LookupIds, found: Found) -> dict[TransferId, Transfer]:

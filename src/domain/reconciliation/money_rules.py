@@ -116,6 +116,19 @@ def _posted(case: Case) -> str:
     return f"{share(case.money.posted_satang, case)} are posted: {ids_text(ids)}"
 
 
+def searched_in_part(case: Case) -> Difference:
+    """Put that the ledger could not be asked for all that matters."""
+    unknown_satang = case.money.satang_of(Outcome.UNKNOWN)
+    told = [
+        f"what became of {share(unknown_satang, case)}" if unknown_satang else "",
+        "" if case.money.has_all_fees else "whether a fee was charged",
+    ]
+    what = ", and ".join(filter(None, told)) or "what became of all of its transfers"
+    return case.found(
+        DifferenceKind.NOT_COMPARED, f"the search in the ledger ended early: {what} is not known"
+    )
+
+
 def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:
     """Put that all is resolved; where an event says so too, the worker itself will see it."""
     is_posted = action is Action.POST_PENDING

@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 import pytest
 
 from adapters.memory.faulty_ledger import LedgerCall, unavailable
-from application.attempts import SEARCHES_MAX
 from application.errors import LedgerUnavailableError
 from application.use_cases.reconcile import Reconcile
 from domain.intents import EventId, IntentId
@@ -283,12 +282,17 @@ def test_what_the_worker_did_itself_takes_one_look_up_a_page(desk: Desk, page_in
     assert calls["find_resolutions"] == 0
 
 
-def test_few_searches_are_asked_for_in_one_call(desk: Desk) -> None:
-    for _ in range(12):
-        failed_while_frozen(desk)
-    desk.page_intents = 100
+def test_a_search_that_ends_early_costs_its_own_intent_only(desk: Desk) -> None:
+    _, busy, _ = intent_ids = [failed_while_frozen(desk) for _ in range(3)]
+    desk.page_intents = 1
+    ledger = desk.wallet.ledger
 
-    desk.reconcile()
+    def end_early(call: LedgerCall) -> None:
+        if call.method == "find_resolutions":
+            ledger.searches_end_early = call.argument.intent_id == busy
 
-    searches = [c.argument for c in desk.wallet.ledger.calls if c.method == "find_resolutions"]
-    assert sorted(map(len, searches)) == [2, SEARCHES_MAX, SEARCHES_MAX]
+    ledger.before = end_early
+
+    assert dict(desk.told()) == dict.fromkeys(intent_ids, Kind.FAILED_NOT_RELEASED) | {
+        busy: Kind.NOT_COMPARED
+    }

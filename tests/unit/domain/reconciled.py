@@ -11,6 +11,7 @@ from uuid import UUID
 
 from domain.conclusions import LineKind, RecordedLine
 from domain.intents import Action, EventId, IntentId, PspRecord
+from domain.ledger_requests import SearchAnswer
 from domain.reconciliation.comparing import differences, needs_search
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
@@ -184,12 +185,21 @@ def known(record: IntentRecord, ledger: Sequence[Transfer]) -> Money:
     return money_known(record, sought, found)
 
 
-def searched(record: IntentRecord, ledger: Sequence[Transfer]) -> Money:
+def searched(
+    record: IntentRecord,
+    ledger: Sequence[Transfer],
+    *,
+    has_all_resolvers: bool = True,
+    has_all_fees: bool = True,
+) -> Money:
     """Return what a search tells beside it; as an answer may, it holds everything there is."""
     sought = lookup_ids_for(record)
     found = {one.id: one for one in ledger if one.id in set(sought)}
     search = search_for(record, sought, found, fee_code=FEE_CODE, fee_account_id=NOSTRO)
-    return money_searched(record, sought, found, search, ledger)
+    answer = SearchAnswer(
+        tuple(ledger), has_all_resolvers=has_all_resolvers, has_all_fees=has_all_fees
+    )
+    return money_searched(record, sought, found, search, answer)
 
 
 def judge(
