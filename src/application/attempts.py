@@ -19,7 +19,7 @@ from domain.intents import ClaimedEvent
 from domain.ledger_requests import Answer, Ask, CreateChain, FindResolutions, LookUp
 from domain.planning import Task, fee_codes, judge_event, plan
 from domain.resolution import Order, Resolution
-from domain.verdicts import ManualReview, RetryLater, RetryReason, Verdict
+from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, Verdict
 
 T = TypeVar("T")
 
@@ -72,6 +72,11 @@ class Attempt:
                 return True
             case _:
                 return False
+
+    @property
+    def resolved_transfers(self) -> bool:
+        """Whether the ledger had all of its pending transfers, and they are resolved."""
+        return self.resolution is not None and isinstance(self.verdict, Done)
 
     def answer(self, answer: Answer) -> None:
         """Give the open ask its answer; take the verdict if that was the last one."""

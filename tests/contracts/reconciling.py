@@ -12,6 +12,8 @@ from uuid import uuid4
 
 import pytest
 
+from adapters.memory.ledger import InMemoryLedger
+from application.errors import LedgerMisconfiguredError
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.use_cases.order_again import OrderAgain
@@ -41,7 +43,7 @@ from tests.contracts.wallet import (
 
 Kind = DifferenceKind
 HOUR_MS: Final = 3_600_000
-READING: Final = {"lookup", "find_resolutions"}
+READING: Final = {"lookup", "lookup_accounts", "find_resolutions"}
 SPLITS: Final = '{"feeSplits":[{"account":"revenue.THB","amountSatang":15,"kind":"PLATFORM_FEE"}]}'
 
 
@@ -423,6 +425,30 @@ class ReconcilingContract:
         posted_without_an_order(desk)
 
         assert desk.told() == []
+
+    # A ledger that is not ours.
+
+    def test_a_ledger_that_is_empty_is_told_of_and_no_intent_is(self, desk: Desk) -> None:
+        settled_while_frozen(desk)
+        intent, _ = desk.wallet.freeze()
+        desk.database.add_intent(replace(intent, tb_transfer_ids=intent.tb_transfer_ids * 2))
+        own, desk.wallet.ledger.ledger = desk.wallet.ledger.ledger, InMemoryLedger()
+
+        with pytest.raises(LedgerMisconfiguredError, match="TIGERBEETLE_ADDRESSES leads to"):
+            next(desk.steps())
+
+        with pytest.raises(LedgerMisconfiguredError):
+            next(desk.steps(Named((intent.id,))))
+        desk.wallet.ledger.ledger = own
+        assert len(desk.told()) == 2
+
+    def test_accounts_are_looked_up_once(self, desk: Desk) -> None:
+        for _ in range(3):
+            settled_while_frozen(desk)
+
+        desk.reconcile()
+
+        assert [c.method for c in desk.wallet.ledger.calls].count("lookup_accounts") == 1
 
     # Across intents.
 

@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 import tigerbeetle as tb
 
-from adapters.tigerbeetle.client import Client
+from adapters.tigerbeetle.client import Send
 from domain.ledger_requests import ResolutionSearch
 from domain.transfers import Transfer, TransferId
 
@@ -23,9 +23,6 @@ PAGE_EVENTS: Final = 1_000
 
 PAGES_MAX: Final = 20
 """Pages read of one intent or account; a search that ends there says so in the log."""
-
-Send = Callable[[Callable[[Client], list[Transfer]]], list[Transfer]]
-"""Sends one request to the ledger."""
 
 
 def find_resolutions(search: ResolutionSearch, send: Send) -> tuple[Transfer, ...]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 
+from application.ledger_identity import ACCOUNTS_MAX, require_own_ledger
 from application.page_comparison import PageComparison
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
@@ -55,7 +56,8 @@ class Checked:
 class Reconcile:
     """Compares page by page; never more than a page is in memory.
 
-    ``accounts`` is ``pm.tb_account_map``, for the accounts that fees are credited to.
+    ``accounts`` is ``pm.tb_account_map``, for the accounts that fees are credited to, and
+    for telling whether this is the ledger that has them.
     """
 
     records: IntentRecords
@@ -69,8 +71,12 @@ class Reconcile:
         """Yield a step for each page, and others (``intents`` 0) for what shows across pages.
 
         Raises, while iterating:
-            OutageError, MisconfiguredError: of the database or the ledger; begin again.
+            OutageError, MisconfiguredError: of the database or the ledger; begin again. In
+                particular, before any step, where the ledger has none of the accounts: every
+                transfer would be missing in it.
         """
+        some = islice(self.accounts.values(), ACCOUNTS_MAX)
+        require_own_ledger(self.ledger, [account.account_id for account in some])
         shared, charged_twice = _Remembered(), _Remembered()
         yield from _steps(self._shared(selection, shared))
         missing = set(selection.intent_ids) if isinstance(selection, ByIds) else set()

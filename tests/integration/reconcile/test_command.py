@@ -279,7 +279,8 @@ def test_nothing_is_sent_to_the_ledger_but_questions(
 
     reconcile(*NOW)
 
-    assert {call.method for call in wallet.ledger.calls} == {"lookup", "find_resolutions"}
+    methods = {call.method for call in wallet.ledger.calls}
+    assert methods == {"lookup", "lookup_accounts", "find_resolutions"}
 
 
 # --fix.
@@ -525,6 +526,21 @@ def test_a_ledger_that_is_away_is_one_line(
     done = reconcile(TIGERBEETLE_ADDRESSES=f"memory://127.0.0.1:{free_port()}")
 
     assert done.returncode == 69
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_a_ledger_of_somebody_else_is_one_line_and_no_difference(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run, json_too: list[str]
+) -> None:
+    settled(wallet, 3)
+    unposted(wallet, bench)
+
+    with LedgerServer(InMemoryLedger()) as empty:
+        done = reconcile(*NOW, *json_too, TIGERBEETLE_ADDRESSES=empty.url)
+
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "TIGERBEETLE_ADDRESSES leads to an empty cluster" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
