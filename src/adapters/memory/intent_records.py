@@ -1,6 +1,6 @@
 """What an in-memory database says of intents, page by page."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +13,7 @@ from adapters.memory.rows import EventRow, IntentRow
 from domain.conclusions import HistoryLine
 from domain.intents import UNFINISHED, IntentId
 from domain.reconciliation.record import EventRecord, IntentRecord, Period, Selection
+from domain.reconciliation.shared_transfers import FIRST_LISTERS, SharedTransfer
 from domain.transfers import TransferId
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,18 +37,23 @@ class InMemoryIntentRecords:
             if page := self._page(some):
                 yield page
 
-    def shared_transfers(
-        self, selection: Selection
-    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+    def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
-        listed: dict[TransferId, list[IntentId]] = defaultdict(list)
-        for intent_id in self._selected(selection):
+        listed: dict[TransferId, Counter[IntentId]] = defaultdict(Counter)
+        for intent_id in sorted(self._selected(selection)):
             for id_ in self.database.intent(intent_id).intent.tb_transfer_ids:
                 if id_ is not None:
-                    listed[TransferId(id_.int)].append(intent_id)
-        for transfer_id, intent_ids in listed.items():
-            if len(intent_ids) > 1:
-                yield transfer_id, tuple(intent_ids)
+                    listed[TransferId(id_.int)][intent_id] += 1
+        for transfer_id, listers in listed.items():
+            if listers.total() > 1:
+                for intent_id, times in listers.items():
+                    yield SharedTransfer(
+                        transfer_id=transfer_id,
+                        intent_id=intent_id,
+                        times=times,
+                        listers=len(listers),
+                        first_listers=tuple(islice(listers, FIRST_LISTERS)),
+                    )
 
     def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
         """See ``IntentRecords.sharing``."""

@@ -26,6 +26,7 @@ from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
 from domain.conclusions import HistoryLine
 from domain.intents import EventId, IntentId
 from domain.reconciliation.record import ByIds, EventRecord, IntentRecord, Selection
+from domain.reconciliation.shared_transfers import SharedTransfer
 from domain.transfers import TransferId
 
 PAGE_INTENTS: Final = 1_000
@@ -53,6 +54,7 @@ _DECLARE: Final = sql.SQL("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR {quer
 _SELECT: Final = sql.SQL("SELECT i.id::text FROM pm.intent i WHERE {selected}")
 
 # First which transfers, then who lists them: groups that know their intents take much more room.
+# A row is small, however many list the transfer: it has the first FIRST_LISTERS of them.
 _SHARED: Final = sql.SQL("""
     WITH shared AS MATERIALIZED (
         SELECT t.id
@@ -61,12 +63,19 @@ _SHARED: Final = sql.SQL("""
         GROUP BY t.id
         HAVING count(*) > 1
     )
-    SELECT t.id, array_agg(i.id ORDER BY i.id)
+    SELECT
+        t.id, i.id, count(*), count(*) OVER listers,
+        nth_value(i.id, 1) OVER listers,
+        nth_value(i.id, 2) OVER listers,
+        nth_value(i.id, 3) OVER listers
     FROM pm.intent i
     CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
     JOIN shared s ON s.id = t.id
     WHERE {selected}
-    GROUP BY t.id
+    GROUP BY t.id, i.id
+    WINDOW listers AS (
+        PARTITION BY t.id ORDER BY i.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )
 """)
 
 # One scan, however many it is about: an array's elements are in no index.
@@ -153,14 +162,18 @@ class PostgresIntentRecords:
             for rows in self._pages_of(connection, _SELECT, selection):
                 yield _read_page(connection, [intent_id for (intent_id,) in rows])
 
-    def shared_transfers(
-        self, selection: Selection
-    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+    def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
         with self._connection() as connection:
             for rows in self._pages_of(connection, _SHARED, selection):
-                for transfer_id, intent_ids in rows:
-                    yield TransferId(transfer_id.int), tuple(map(IntentId, intent_ids))
+                for transfer_id, intent_id, times, listers, *first in rows:
+                    yield SharedTransfer(
+                        transfer_id=TransferId(transfer_id.int),
+                        intent_id=IntentId(intent_id),
+                        times=times,
+                        listers=listers,
+                        first_listers=tuple(map(IntentId, filter(None, first))),
+                    )
 
     def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
         """See ``IntentRecords.sharing``."""
