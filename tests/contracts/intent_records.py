@@ -300,15 +300,24 @@ class IntentRecordsContract:
             a_share(1, intent_id, listers=count, first_listers=first) for intent_id in ids
         ]
 
-    def test_only_selected_intents_count_as_sharing(self, bench: RecordsBench) -> None:
-        first = self.add(bench, tb_transfer_ids=(UUID(int=1),))
-        second = self.add(bench, tb_transfer_ids=(UUID(int=1),))
+    def test_a_selected_intent_shares_with_one_that_is_not_selected_however_old_that_is(
+        self, bench: RecordsBench
+    ) -> None:
+        old, new, twice = (
+            self.add(
+                bench, status="SETTLED", age_ms=age_ms, tb_transfer_ids=(UUID(int=id_),) * times
+            )
+            for age_ms, id_, times in ((10**11, 1, 1), (2 * HOUR_MS, 1, 1), (10**11, 2, 2))
+        )
+        last_hours = self.period(bench, since_ms=4 * HOUR_MS, until_ms=HOUR_MS)
 
         records = bench.records()
 
-        assert list(records.shared_transfers(ByIds((first,)))) == []
-        shared = records.shared_transfers(ByIds((first, second)))
-        assert sorted(one.intent_id for one in shared) == sorted([first, second])
+        both = tuple(sorted([old, new]))
+        share = a_share(1, new, listers=2, first_listers=both)
+        assert list(records.shared_transfers(last_hours)) == [share]
+        assert list(records.shared_transfers(ByIds((new,)))) == [share]
+        assert list(records.shared_transfers(ByIds((twice,)))) == [a_share(2, twice, times=2)]
 
     @pytest.mark.parametrize(
         ("others", "is_shared"),

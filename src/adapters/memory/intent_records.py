@@ -40,20 +40,20 @@ class InMemoryIntentRecords:
     def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
         listed: dict[TransferId, Counter[IntentId]] = defaultdict(Counter)
-        for intent_id in sorted(self._selected(selection)):
-            for id_ in self.database.intent(intent_id).intent.tb_transfer_ids:
+        for intent_id, row in sorted(self.database.tables.intents.items()):
+            for id_ in row.intent.tb_transfer_ids:
                 if id_ is not None:
                     listed[TransferId(id_.int)][intent_id] += 1
+        selected = {*self._selected(selection)}
         for transfer_id, listers in listed.items():
-            if listers.total() > 1:
-                for intent_id, times in listers.items():
-                    yield SharedTransfer(
-                        transfer_id=transfer_id,
-                        intent_id=intent_id,
-                        times=times,
-                        listers=len(listers),
-                        first_listers=tuple(islice(listers, FIRST_LISTERS)),
-                    )
+            for intent_id in listers.keys() & selected if listers.total() > 1 else ():
+                yield SharedTransfer(
+                    transfer_id=transfer_id,
+                    intent_id=intent_id,
+                    times=listers[intent_id],
+                    listers=len(listers),
+                    first_listers=tuple(islice(listers, FIRST_LISTERS)),
+                )
 
     def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
         """See ``IntentRecords.sharing``."""

@@ -54,28 +54,35 @@ _DECLARE: Final = sql.SQL("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR {quer
 _SELECT: Final = sql.SQL("SELECT i.id::text FROM pm.intent i WHERE {selected}")
 
 # First which transfers, then who lists them: groups that know their intents take much more room.
+# Only the selected intents' transfers are grouped, which a hash picks out of all that are listed.
 # A row is small, however many list the transfer: it has the first FIRST_LISTERS of them.
 _SHARED: Final = sql.SQL("""
-    WITH shared AS MATERIALIZED (
+    WITH mine AS MATERIALIZED (
         SELECT t.id
         FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
         WHERE t.id IS NOT NULL AND {selected}
+    ), shared AS MATERIALIZED (
+        SELECT t.id
+        FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        WHERE t.id IN (SELECT id FROM mine)
         GROUP BY t.id
         HAVING count(*) > 1
+    ), listed AS (
+        SELECT
+            bool_or({selected}) AS is_selected,
+            t.id, i.id AS intent_id, count(*) AS times, count(*) OVER listers AS listers,
+            nth_value(i.id, 1) OVER listers AS first,
+            nth_value(i.id, 2) OVER listers AS second,
+            nth_value(i.id, 3) OVER listers AS third
+        FROM pm.intent i
+        CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        JOIN shared s ON s.id = t.id
+        GROUP BY t.id, i.id
+        WINDOW listers AS (
+            PARTITION BY t.id ORDER BY i.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
     )
-    SELECT
-        t.id, i.id, count(*), count(*) OVER listers,
-        nth_value(i.id, 1) OVER listers,
-        nth_value(i.id, 2) OVER listers,
-        nth_value(i.id, 3) OVER listers
-    FROM pm.intent i
-    CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
-    JOIN shared s ON s.id = t.id
-    WHERE {selected}
-    GROUP BY t.id, i.id
-    WINDOW listers AS (
-        PARTITION BY t.id ORDER BY i.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-    )
+    SELECT id, intent_id, times, listers, first, second, third FROM listed WHERE is_selected
 """)
 
 # One scan, however many it is about: an array's elements are in no index.

@@ -31,7 +31,8 @@ class IntentRecords(Protocol):
     def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """Yield, for each selected intent, the pending transfers that are listed more than once.
 
-        Among the selected intents, that is; each pair of a transfer and an intent comes once.
+        Whoever lists one too counts, selected or not, however old. Each pair of a transfer and
+        a selected intent comes once.
         """
         ...
 
