@@ -20,6 +20,7 @@ from entrypoints.adapter_builders import (
 from entrypoints.asking import is_confirmed
 from entrypoints.diagnosis import FEE_CURRENCY, FEE_PSP
 from entrypoints.durations import Moment, moment_at
+from entrypoints.output import require_stdout
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, order_all
 from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport
 from entrypoints.settings import LedgerSettings
@@ -51,9 +52,11 @@ def run_reconcile(settings: LedgerSettings, request: Request) -> int:
 
     Raises:
         BadPeriodError: nothing was compared.
-        OutageError, MisconfiguredError: what was shown so far is so; the rest is not known.
+        OutputLostError, OutageError, MisconfiguredError: what was shown so far is so; the rest is
+            not known.
     """
-    report: Report = JsonReport(sys.stdout) if request.as_json else TextReport(sys.stdout)
+    output = require_stdout()
+    report: Report = JsonReport(output) if request.as_json else TextReport(output)
     tally, fixable = Tally(), Fixable()
     progress = Progress(sys.stderr)
     for checked in _all_checked(settings, request):
