@@ -174,7 +174,7 @@ class JsonReport:
         return self._differences
 
     def _item(self, body: Mapping[str, object], *, first: bool) -> None:
-        self._output.write(("\n" if first else ",\n") + json.dumps(body, ensure_ascii=False))
+        self._output.write(("\n" if first else ",\n") + json.dumps(body))
 
 
 def summary(tally: Tally) -> str:
