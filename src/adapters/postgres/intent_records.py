@@ -30,6 +30,9 @@ from domain.reconciliation.shared_transfers import SharedTransfer
 from domain.transfers import TransferId
 
 PAGE_INTENTS: Final = 1_000
+PAGE_TRANSFERS: Final = 10_000
+"""So many are listed by the intents of a page, unless by a single one."""
+
 SELECTION_TIMEOUT_MS: Final = 600_000
 """For the statements that walk over all intents; there is no index that they could use."""
 
@@ -51,7 +54,10 @@ _IN_PERIOD: Final = sql.SQL("""
 
 _DECLARE: Final = sql.SQL("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR {query}")
 
-_SELECT: Final = sql.SQL("SELECT i.id::text FROM pm.intent i WHERE {selected}")
+_SELECT: Final = sql.SQL(
+    "SELECT i.id::text, COALESCE(cardinality(i.tb_transfer_ids), 0) FROM pm.intent i"
+    " WHERE {selected}"
+)
 
 # First which transfers, then who lists them: groups that know their intents take much more room.
 # Only the selected intents' transfers are grouped, which a hash picks out of all that are listed.
@@ -155,6 +161,7 @@ class PostgresIntentRecords:
     connect_timeout_s: int = CONNECT_TIMEOUT_S
     statement_timeout_ms: int = STATEMENT_TIMEOUT_MS
     page_intents: int = PAGE_INTENTS
+    page_transfers: int = PAGE_TRANSFERS
 
     def now(self) -> datetime:
         """See ``IntentRecords.now``."""
@@ -167,7 +174,8 @@ class PostgresIntentRecords:
         """See ``IntentRecords.pages``."""
         with self._connection() as connection:
             for rows in self._pages_of(connection, _SELECT, selection):
-                yield _read_page(connection, [intent_id for (intent_id,) in rows])
+                for ids in _portions(rows, self.page_transfers):
+                    yield _read_page(connection, ids)
 
     def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
@@ -209,6 +217,20 @@ class PostgresIntentRecords:
         fetch = sql.SQL("FETCH {} FROM selected").format(self.page_intents)
         while rows := connection.execute(fetch).fetchall():
             yield rows
+
+
+def _portions(rows: Rows, transfers_max: int) -> Iterator[list[str]]:
+    """Cut *rows*, of intents and how many transfers each lists, where they come to too many."""
+    ids: list[str] = []
+    transfers = 0
+    for intent_id, listed in rows:
+        if ids and transfers + listed > transfers_max:
+            yield ids
+            ids, transfers = [], 0
+        ids.append(intent_id)
+        transfers += listed
+    if ids:
+        yield ids
 
 
 def _condition(selection: Selection) -> tuple[sql.SQL, Mapping[str, object]]:
