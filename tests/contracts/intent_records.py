@@ -231,6 +231,18 @@ class IntentRecordsContract:
 
         assert ids_of(bench.records().pages(selection)) == sorted(frozen)
 
+    @pytest.mark.parametrize("status", ["AUTHORIZED", "SETTLED"])
+    @pytest.mark.parametrize("until_ms", [0, HOUR_MS])
+    def test_a_change_that_is_still_to_come_is_in_every_period(
+        self, bench: RecordsBench, status: str, until_ms: int
+    ) -> None:
+        intent_id = self.add(bench, status=status, age_ms=-HOUR_MS)
+
+        selection = self.period(bench, since_ms=4 * HOUR_MS, until_ms=until_ms)
+
+        ((record,),) = bench.records().pages(selection)
+        assert (record.id, record.age_ms) == (intent_id, 0)
+
     # Pages.
 
     @pytest.mark.parametrize("count", [0, 2, 3, 4, 6])

@@ -72,8 +72,11 @@ class InMemoryIntentRecords:
         return [
             id_
             for id_, row in intents.items()
-            if row.updated_at < selection.until
-            and (row.status in UNFINISHED or row.updated_at >= selection.since)
+            if row.updated_at > self.database.now
+            or (
+                row.updated_at < selection.until
+                and (row.status in UNFINISHED or row.updated_at >= selection.since)
+            )
         ]
 
     def _page(self, intent_ids: Iterable[IntentId]) -> list[IntentRecord]:
@@ -98,7 +101,7 @@ class InMemoryIntentRecords:
             amount_satang=intent.amount_satang,
             currency=intent.currency,
             tb_transfer_ids=intent.tb_transfer_ids,
-            age_ms=_ms(now - row.updated_at),
+            age_ms=max(_ms(now - row.updated_at), 0),
             now_ns=_ms(now - _EPOCH) * 1_000_000,
             events=tuple(
                 EventRecord(

@@ -42,12 +42,13 @@ APPLICATION_NAME: Final = "outbox-worker reconcile"
 _SERVER_SETTINGS: Final = {"default_transaction_read_only": "on", "jit": "off"}
 
 _NAMED: Final = sql.SQL("i.id = ANY(%(ids)s::uuid[])")
-# An infinite time and none are in every period: wherever left out, they could be missed.
+# A time to come, an infinite one and none are in every period: they could be in none else.
 _IN_PERIOD: Final = sql.SQL("""
     (
         i.updated_at >= %(since)s AND i.updated_at < %(until)s
         OR i.updated_at < %(until)s AND i.status IN ('AUTHORIZED', 'SETTLING')
-        OR i.updated_at IN ('-infinity', 'infinity')
+        OR i.updated_at > now()
+        OR i.updated_at = '-infinity'
         OR i.updated_at IS NULL
     )
 """)
