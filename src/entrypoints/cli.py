@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -15,10 +16,13 @@ from application.errors import OutageError, OutboxError
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
 from entrypoints.logs import configure_logs, lossy_stderr
+from entrypoints.output import OutputLostError, checked_stdout
 from entrypoints.reconcile_command import reconcile
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
 
 EX_UNAVAILABLE: Final = 69
+EX_SOFTWARE: Final = 70
+EX_IOERR: Final = 74
 EX_CONFIG: Final = 78
 
 log = structlog.get_logger(__name__)
@@ -35,15 +39,31 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; what a person can mend is one line on stderr, and no traceback.
 
-    Exit codes are those of sysexits.h: 78 for the configuration, 69 for a part that is away.
+    Exit codes are those of sysexits.h: 78 for the configuration, 69 for a part that is away, 74
+    for an output that cannot be written, 70 for a fault of ours, which has a traceback. As of a
+    program that the signal ends, it is 141 where the output's reader is gone. None of them is 1,
+    which is an answer of some commands.
     """
     # For what does not pass through the logs: the line below, a traceback, the final flush.
     sys.stderr = lossy_stderr()
+    sys.stdout = checked_stdout()
     try:
         app()
+    except OutputLostError as error:
+        if error.is_unread:
+            sys.exit(128 + signal.SIGPIPE)
+        _complain(error)
+        sys.exit(EX_IOERR)
     except OutboxError as error:
-        typer.echo(f"outbox-worker: {' '.join(str(error).split())}", err=True)
+        _complain(error)
         sys.exit(EX_UNAVAILABLE if isinstance(error, OutageError) else EX_CONFIG)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(EX_SOFTWARE)
+
+
+def _complain(error: Exception) -> None:
+    typer.echo(f"outbox-worker: {' '.join(str(error).split())}", err=True)
 
 
 def _print_version(wanted: bool) -> None:

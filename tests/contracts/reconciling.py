@@ -514,6 +514,19 @@ class ReconcilingContract:
 
         assert why_not(desk.order_again(found)) is Obstacle.TRANSFER_SHARED
 
+    def test_frozen_money_that_an_intent_outside_of_the_period_lists_is_told(
+        self, desk: Desk
+    ) -> None:
+        old = desk.add_settled()
+        desk.database.set_age(old.intent_id, 10 * HOUR_MS)
+        intent, _ = desk.wallet.freeze(frozen=(), status="FAILED")
+        desk.database.add_intent(replace(intent, tb_transfer_ids=old.intent.tb_transfer_ids))
+
+        told = desk.told()
+
+        assert (intent.id, Kind.TRANSFER_SHARED) in told
+        assert old.intent_id not in {intent_id for intent_id, _ in told}
+
     def test_a_transfer_that_is_listed_twice_is_told(self, desk: Desk) -> None:
         intent, _ = desk.wallet.freeze()
         desk.database.add_intent(replace(intent, tb_transfer_ids=intent.tb_transfer_ids * 2))

@@ -15,6 +15,8 @@ from tests.contracts.wallet import NOSTRO_CODE, POST, REVENUE_CODE, VOID, Wallet
 ATTEMPTS: Final = RetryPolicy().attempts_max + 1
 """One more than any payment would survive if they were counted."""
 
+MAPPED_IN_ADVANCE: Final = 500
+
 
 class ForeignLedgerContract:
     """Inherit; provide the fixture ``wallet`` beside the class."""
@@ -68,6 +70,18 @@ class ForeignLedgerContract:
         assert_waiting(wallet, case)
         assert "pending_transfer_not_found" in wallet.last_error(case)
         wallet.ledger.ledger = own
+
+    def test_a_ledger_is_ours_where_only_the_last_of_many_mapped_accounts_was_opened(
+        self, wallet: Wallet
+    ) -> None:
+        for number in range(MAPPED_IN_ADVANCE):
+            wallet.map_account(f"merchant.{number:05}.THB", AccountId(new_id()))
+        case = wallet.add_case(POST, missing=[new_id()])
+
+        wallet.settle()
+
+        assert_waiting(wallet, case)
+        assert "pending_transfer_not_found" in wallet.last_error(case)
 
     def test_accounts_are_looked_up_once_and_only_where_all_transfers_are_missing(
         self, wallet: Wallet

@@ -97,10 +97,9 @@ class Reconcile:
             yield from _steps(self._duplicate_fees(selection, but=charged_twice))
 
     def _shared(self, selection: Selection, shared: "_Remembered") -> Iterator[Difference]:
-        for transfer_id, intent_ids in self.records.shared_transfers(selection):
-            for difference in sharing(transfer_id, intent_ids):
-                shared.add(difference.intent_id)
-                yield difference
+        for one in self.records.shared_transfers(selection):
+            shared.add(one.intent_id)
+            yield sharing(one)
 
     def _duplicate_fees(self, period: Period, *, but: "_Remembered") -> Iterator[Difference]:
         """Find fees that were charged again in *period*; the pages search in few cases only."""
