@@ -11,7 +11,8 @@ from domain.fees import due_fee_satang
 from domain.intents import UNFINISHED, IntentStatus
 from domain.reconciliation import event_rules, fee_rules, history_rules, money_rules
 from domain.reconciliation.case import Case
-from domain.reconciliation.differences import Difference
+from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.foreseeing import foreseen
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import RESOLVED, Money, Outcome
 from domain.reconciliation.record import IntentRecord
@@ -65,8 +66,41 @@ _RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
 def differences(record: IntentRecord, money: Money, limits: Limits) -> tuple[Difference, ...]:
     """Return in what *record* differs from *money*; nothing where they agree."""
     case = Case(record, money, limits)
-    found = [rule(case) for rule in _RULES.get(record.status, _OF_UNKNOWN)]
-    return tuple([one for one in found if one is not None])
+    found = _found(case)
+    return tuple([_fixed_by_an_event_alone(one, case, found) for one in found])
+
+
+def _found(case: Case) -> list[Difference]:
+    found = [rule(case) for rule in _RULES.get(case.record.status, _OF_UNKNOWN)]
+    return [one for one in found if one is not None]
+
+
+def _fixed_by_an_event_alone(one: Difference, case: Case, found: list[Difference]) -> Difference:
+    """Take the fix from *one* where the event would leave anything to tell of the intent.
+
+    But for a fee that is missing already: it is to be charged once the money is posted, and
+    frozen money does not wait for that.
+    """
+    if one.fix is None:
+        return one
+    if case.money.frozen_satang != case.record.amount_satang:
+        # Whose money is it, then? Nothing is moved, and no history written, on a guess.
+        return one.unfixable(
+            f"{case.money.frozen_satang} satang were frozen,"
+            f" the intent has {case.record.amount_satang}"
+        )
+    left = [
+        each
+        for each in _found(foreseen(case, one.fix))
+        if each.kind is not DifferenceKind.FEE_MISSING or each.kind not in _kinds(found)
+    ]
+    if not left:
+        return one
+    return one.unfixable(f"the event would leave {left[0].kind}: {left[0].detail}")
+
+
+def _kinds(found: list[Difference]) -> set[DifferenceKind]:
+    return {one.kind for one in found}
 
 
 def needs_search(record: IntentRecord, known: Money, limits: Limits) -> bool:

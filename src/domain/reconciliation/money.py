@@ -5,7 +5,7 @@ Resolvers under the worker's own ids are looked up. Those that others sent have 
 for, which costs much more, so a money may be known in part: what looks open may be resolved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -37,7 +37,10 @@ RESOLVED = frozenset({Outcome.POSTED, Outcome.POSTED_IN_PART}) | RELEASED
 
 @dataclass(frozen=True, slots=True)
 class PendingTransfer:
-    """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was."""
+    """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was.
+
+    ``is_of_another``: its resolver has none of the ids that the worker gives at first.
+    """
 
     pending_id: TransferId
     outcome: Outcome
@@ -45,6 +48,7 @@ class PendingTransfer:
     posted_satang: int = 0
     at_ns: int | None = None
     expires_at_ns: int | None = None
+    is_of_another: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +137,11 @@ def _money(
     fees: tuple[Transfer, ...],
 ) -> Money:
     charged = {fee.id: fee for fee in (*_our_fee(record.id, sought, found), *fees)}
+    ours = set(sought.resolving_ids)
     return Money(
         pendings=tuple(
             [
-                _pending(id_, found.get(id_), resolvers.get(id_), record)
+                _pending(id_, found.get(id_), resolvers.get(id_), record, ours)
                 for id_ in sought.pending_ids
             ]
         ),
@@ -149,6 +154,7 @@ def _pending(
     pending: Transfer | None,
     resolver: Transfer | None,
     record: IntentRecord,
+    ours: Set[TransferId],
 ) -> PendingTransfer:
     if pending is None or not is_pending(pending):
         return PendingTransfer(pending_id, Outcome.MISSING)
@@ -159,11 +165,20 @@ def _pending(
                 pending_id, Outcome.EXPIRED, pending.amount, 0, expires_ns, expires_ns
             )
         return PendingTransfer(pending_id, Outcome.OPEN, pending.amount, 0, None, expires_ns)
-    at_ns = resolver.timestamp_ns
-    if not _posts(resolver):
-        return PendingTransfer(pending_id, Outcome.VOIDED, pending.amount, 0, at_ns, expires_ns)
-    outcome = Outcome.POSTED if resolver.amount == pending.amount else Outcome.POSTED_IN_PART
-    return PendingTransfer(pending_id, outcome, pending.amount, resolver.amount, at_ns, expires_ns)
+    outcome, posted_satang = Outcome.VOIDED, 0
+    if _posts(resolver):
+        posted_satang = resolver.amount
+        in_full = posted_satang == pending.amount
+        outcome = Outcome.POSTED if in_full else Outcome.POSTED_IN_PART
+    return PendingTransfer(
+        pending_id,
+        outcome,
+        pending.amount,
+        posted_satang,
+        at_ns=resolver.timestamp_ns,
+        expires_at_ns=expires_ns,
+        is_of_another=resolver.id not in ours,
+    )
 
 
 def _ours(sought: LookupIds, found: Found) -> dict[TransferId, Transfer]:
