@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from domain.fees import due_fee_satang
-from domain.intents import UNFINISHED, IntentStatus
+from domain.intents import UNFINISHED, Action, IntentStatus
 from domain.reconciliation import event_rules, fee_rules, history_rules, money_rules
 from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
@@ -31,7 +31,7 @@ _OF_UNFINISHED: Final[tuple[Rule, ...]] = (
     fee_rules.fee_without_post,
     history_rules.history_without_settlement,
 )
-_OF_UNKNOWN: Final[tuple[Rule, ...]] = (money_rules.moved_unexpectedly,)
+_OF_UNKNOWN: Final[tuple[Rule, ...]] = (money_rules.moved_unexpectedly, fee_rules.fee_twice)
 _RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     IntentStatus.CREATED: (*_OF_UNKNOWN, history_rules.history_without_settlement),
     IntentStatus.AUTHORIZED: _OF_UNFINISHED,
@@ -89,6 +89,8 @@ def _fixed_by_an_event_alone(one: Difference, case: Case, found: list[Difference
             f"{case.money.frozen_satang} satang were frozen,"
             f" the intent has {case.record.amount_satang}"
         )
+    if _may_take_another_for_the_fee(case, one.fix):
+        return one.unfixable("several transfers look like its fee")
     left = [
         each
         for each in _found(foreseen(case, one.fix))
@@ -97,6 +99,13 @@ def _fixed_by_an_event_alone(one: Difference, case: Case, found: list[Difference
     if not left:
         return one
     return one.unfixable(f"the event would leave {left[0].kind}: {left[0].detail}")
+
+
+def _may_take_another_for_the_fee(case: Case, fix: Action) -> bool:
+    """Does the worker settle this with a fee, and can it not be said which it will find?"""
+    fees = case.money.fees
+    are_several = len(fees.charged) > 1 or bool(fees.paid_back or fees.elsewhere)
+    return are_several and fix is Action.POST_PENDING and case.record.status in UNFINISHED
 
 
 def _kinds(found: list[Difference]) -> set[DifferenceKind]:
@@ -113,7 +122,9 @@ def needs_search(record: IntentRecord, known: Money, limits: Limits) -> bool:
     outcomes = known.outcomes
     match record.status:
         case IntentStatus.SETTLED:
-            return outcomes != {Outcome.POSTED} or (not known.fees and _has_fee(record))
+            # Once a person has put a fee right, the worker's own is a part of it only.
+            right = {due_fee_satang(record.psp), psp_fee_satang(record.lines)}
+            return outcomes != {Outcome.POSTED} or right != {known.fees.net_satang}
         case IntentStatus.FAILED:
             # The original worker charges the fee beside a chain that fails.
             return outcomes != {Outcome.VOIDED} or _has_fee(record)

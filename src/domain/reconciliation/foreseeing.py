@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from domain.charged_fees import Fees
 from domain.conclusions import HistoryLine
 from domain.fees import due_fee_satang
 from domain.intents import UNFINISHED, Action
@@ -20,8 +21,8 @@ def foreseen(case: Case, action: Action) -> Case:
     record, money = case.record, case.money
     lines, fees = record.lines, money.fees
     if action is Action.POST_PENDING and record.status in UNFINISHED:
-        fees = fees or _fee_charged(case)
-        lines += _lines_written(case, fees)
+        fees = fees if fees.charged else Fees(charged=_fee_charged(case))
+        lines += _lines_written(case, fees.charged)
     return replace(
         case,
         record=replace(record, status=action.final_status, lines=lines),

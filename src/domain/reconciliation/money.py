@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from domain.charged_fees import charged_fees
+from domain.charged_fees import FeeAccounts, Fees, by_direction, charged_fees, way_of
 from domain.intents import IntentId
 from domain.ledger_requests import Found, ResolutionSearch
 from domain.reconciliation.lookup_ids import LookupIds
@@ -53,10 +53,10 @@ class PendingTransfer:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """All of it. ``fees`` are in order of time."""
+    """All of it."""
 
     pendings: tuple[PendingTransfer, ...]
-    fees: tuple[Transfer, ...]
+    fees: Fees
 
     @property
     def outcomes(self) -> frozenset[Outcome]:
@@ -108,8 +108,13 @@ def money_searched(
     found: Found,
     search: ResolutionSearch,
     related: Sequence[Transfer],
+    *,
+    fee_accounts: FeeAccounts | None,
 ) -> Money:
-    """Return what *related*, the answer to *search*, tells beside *found*."""
+    """Return what *related*, the answer to *search*, tells beside *found*.
+
+    *fee_accounts* are those of the intent's fee by the rule, None where they are not known.
+    """
     wanted = {pending.id for pending in search.pendings}
     others = {one.pending_id: one for one in related if one.pending_id in wanted}
     fees = charged_fees(
@@ -120,7 +125,8 @@ def money_searched(
         posts=[one for one in others.values() if _posts(one)],
     )
     resolvers = _ours(sought, found) | others
-    return _money(record, sought, found, resolvers, fees=tuple(fees))
+    way = () if fee_accounts is None else (fee_accounts,)
+    return _money(record, sought, found, resolvers, fees=tuple(fees), ways=way)
 
 
 def is_pending(transfer: Transfer) -> bool:
@@ -135,8 +141,10 @@ def _money(
     resolvers: Found,
     *,
     fees: tuple[Transfer, ...],
+    ways: tuple[FeeAccounts, ...] = (),
 ) -> Money:
-    charged = {fee.id: fee for fee in (*_our_fee(record.id, sought, found), *fees)}
+    our_fee = _our_fee(record.id, sought, found)
+    all_fees = {fee.id: fee for fee in (*our_fee, *fees)}
     ours = set(sought.resolving_ids)
     return Money(
         pendings=tuple(
@@ -145,7 +153,11 @@ def _money(
                 for id_ in sought.pending_ids
             ]
         ),
-        fees=tuple(sorted(charged.values(), key=lambda fee: fee.timestamp_ns)),
+        fees=by_direction(
+            sorted(all_fees.values(), key=lambda fee: fee.timestamp_ns),
+            # The worker's own says for itself on which way it went.
+            (*ways, *map(way_of, our_fee)),
+        ),
     )
 
 

@@ -66,6 +66,7 @@ class Fault(Enum):
     FEE_CHARGED = auto()
     FEE_OF_ANOTHER_AMOUNT = auto()
     FEE_PAID_BACK = auto()
+    FEE_ELSEWHERE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ def set_up(desk: Desk, scene: Scene) -> tuple[Intent, EventId | None]:
 def put_in(desk: Desk, intent: Intent, fault: Fault) -> None:
     wallet = desk.wallet
     fee = wallet.a_fee(7, user_data_128=intent.id.int)
+    a, b = (wallet.bank.open_account(ledger=fee.ledger) for _ in range(2))
     match fault:
         case Fault.ANOTHER_AMOUNT | Fault.LINE_TOO_FEW:
             pass  # the rows were made so
@@ -148,9 +150,9 @@ def put_in(desk: Desk, intent: Intent, fault: Fault) -> None:
         case Fault.FEE_OF_ANOTHER_AMOUNT:
             wallet.create(replace(fee, amount=5))
         case Fault.FEE_PAID_BACK:
-            wallet.create(
-                replace(fee, debit_account_id=wallet.nostro, credit_account_id=wallet.revenue)
-            )
+            wallet.create(wallet.back(fee, 7))
+        case Fault.FEE_ELSEWHERE:
+            wallet.create(replace(fee, credit_account_id=a, debit_account_id=b))
 
 
 def resolve(desk: Desk, intent: Intent, pending_id: TransferId, prior: Prior) -> None:

@@ -95,7 +95,7 @@ def test_no_fix_that_leaves_a_fee_beside_money_that_is_not_posted(
 
     reason = why_not(record, [*ledger, fee(by_worker=False)], kind)
 
-    assert reason.startswith("the event would leave fee_without_post: 7 satang charged by ")
+    assert reason.startswith("the event would leave fee_without_post: 7 satang charged, ")
 
 
 def test_the_worker_settles_what_it_posted_itself_and_charges_the_fee() -> None:
