@@ -249,7 +249,9 @@ def writing_history_twice(desk: Desk) -> IntentId:
 
 
 def letting_money_wait_too_long(desk: Desk) -> IntentId:
-    return desk.wallet.add_case(POST, timeout_s=1_800).intent_id
+    case = desk.wallet.add_case(POST, timeout_s=1_800)
+    desk.database.set_retry_count(case.event_id, 1)
+    return case.intent_id
 
 
 def ordering_what_is_done(desk: Desk) -> IntentId:
@@ -337,6 +339,19 @@ class ReconcilingContract:
     def test_orders_that_wait_for_the_worker_are_no_difference(self, desk: Desk) -> None:
         for action in (POST, VOID):
             desk.wallet.add_case(action, frozen=(100, 20), fee_satang=7)
+            desk.wallet.add_case(action, timeout_s=900)
+
+        assert desk.told() == []
+
+    def test_an_intent_may_have_failed_since_nothing_could_be_frozen(self, desk: Desk) -> None:
+        intent, _ = desk.wallet.freeze(frozen=(), missing=[new_id()], status="FAILED")
+        desk.database.add_intent(replace(intent, amount_satang=100))
+
+        assert desk.told() == []
+
+    def test_a_second_order_may_wait_its_turn(self, desk: Desk) -> None:
+        case = desk.add_settled()
+        desk.database.add_event(case.intent_id, POST, created_after_s=3_000)
 
         assert desk.told() == []
 

@@ -48,7 +48,6 @@ _RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     ),
     IntentStatus.FAILED: (
         money_rules.failed_money,
-        money_rules.transfer_missing,
         fee_rules.fee_twice,
         fee_rules.fee_without_post,
         history_rules.history_without_settlement,

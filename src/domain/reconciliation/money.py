@@ -39,6 +39,8 @@ RESOLVED = frozenset({Outcome.POSTED, Outcome.POSTED_IN_PART}) | RELEASED
 class PendingTransfer:
     """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was.
 
+    ``expires_at_ns`` is None where it never expires; ``timeout_s`` is then 0.
+
     ``is_of_another``: its resolver has none of the ids that the worker gives at first.
     """
 
@@ -49,6 +51,7 @@ class PendingTransfer:
     at_ns: int | None = None
     expires_at_ns: int | None = None
     is_of_another: bool = False
+    timeout_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +177,19 @@ def _pending(
     if resolver is None:
         if expires_ns is not None and expires_ns <= record.now_ns:
             return PendingTransfer(
-                pending_id, Outcome.EXPIRED, pending.amount, 0, expires_ns, expires_ns
+                pending_id,
+                Outcome.EXPIRED,
+                pending.amount,
+                at_ns=expires_ns,
+                expires_at_ns=expires_ns,
             )
-        return PendingTransfer(pending_id, Outcome.OPEN, pending.amount, 0, None, expires_ns)
+        return PendingTransfer(
+            pending_id,
+            Outcome.OPEN,
+            pending.amount,
+            expires_at_ns=expires_ns,
+            timeout_s=pending.timeout_s,
+        )
     outcome, posted_satang = Outcome.VOIDED, 0
     if _posts(resolver):
         posted_satang = resolver.amount

@@ -316,7 +316,11 @@ def test_a_fee_may_have_gone_from_or_to_an_account_of_before(changes: dict[str, 
 
 
 def test_the_workers_own_fee_is_one_though_all_accounts_are_others_by_now() -> None:
-    before = {"debit_account_id": AccountId(1), "credit_account_id": AccountId(2), "ledger": 3}
+    before: dict[str, Any] = {
+        "debit_account_id": AccountId(1),
+        "credit_account_id": AccountId(2),
+        "ledger": 3,
+    }
     ours, paid_back = fee(), replace(back(7), **before)
     ours = replace(ours, **before)
     paid_back = replace(paid_back, debit_account_id=AccountId(2), credit_account_id=AccountId(1))
