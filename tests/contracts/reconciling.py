@@ -251,7 +251,9 @@ def writing_history_twice(desk: Desk) -> IntentId:
 
 
 def letting_money_wait_too_long(desk: Desk) -> IntentId:
-    return desk.wallet.add_case(POST, timeout_s=1_800).intent_id
+    case = desk.wallet.add_case(POST, timeout_s=1_800)
+    desk.database.set_retry_count(case.event_id, 1)
+    return case.intent_id
 
 
 def ordering_what_is_done(desk: Desk) -> IntentId:
@@ -354,6 +356,19 @@ class ReconcilingContract:
     def test_orders_that_wait_for_the_worker_are_no_difference(self, desk: Desk) -> None:
         for action in (POST, VOID):
             desk.wallet.add_case(action, frozen=(100, 20), fee_satang=7)
+            desk.wallet.add_case(action, timeout_s=900)
+
+        assert desk.told() == []
+
+    def test_an_intent_may_have_failed_since_nothing_could_be_frozen(self, desk: Desk) -> None:
+        intent, _ = desk.wallet.freeze(frozen=(), missing=[new_id()], status="FAILED")
+        desk.database.add_intent(replace(intent, amount_satang=100))
+
+        assert desk.told() == []
+
+    def test_a_second_order_may_wait_its_turn(self, desk: Desk) -> None:
+        case = desk.add_settled()
+        desk.database.add_event(case.intent_id, POST, created_after_s=3_000)
 
         assert desk.told() == []
 
@@ -554,6 +569,63 @@ class ReconcilingContract:
         assert missing.kind is Kind.FEE_MISSING
         assert desk.told() == []
         assert desk.told(ByIds((intent_id,))) == []
+
+    # Fees that a person has put right.
+
+    def test_a_fee_too_many_is_told_until_it_is_paid_back(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        again = wallet.a_fee(7, user_data_128=case.intent_id.int)
+        wallet.create(again)
+        assert desk.told() == [(case.intent_id, Kind.FEE_TWICE)]
+
+        wallet.create(wallet.back(again, 6))
+        assert desk.told() == [(case.intent_id, Kind.FEE_TWICE)]
+
+        wallet.create(wallet.back(again, 1))
+        assert desk.told() == []
+        assert desk.told(ByIds((case.intent_id,))) == []
+
+    def test_a_fee_that_is_short_is_told_until_the_rest_is_charged(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        wallet.change_fee(case, 9)
+        assert desk.told() == [(case.intent_id, Kind.FEE_AMOUNT_DIFFERS)]
+
+        wallet.create(wallet.a_fee(2, user_data_128=case.intent_id.int))
+        assert desk.told() == [(case.intent_id, Kind.HISTORY_DIFFERS)]
+
+        rest = replace(a_line(2, 2), kind=LineKind.PSP_FEE)
+        desk.database.add_lines(case.intent_id, rest)
+        assert desk.told() == []
+
+    def test_a_fee_that_was_paid_back_though_it_is_due_is_missing(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        wallet.create(wallet.back(wallet.a_fee(7, user_data_128=case.intent_id.int), 7))
+
+        assert desk.told() == [(case.intent_id, Kind.FEE_MISSING)]
+
+    def test_a_fee_of_a_void_is_told_until_it_is_paid_back(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = wallet.add_case(VOID, fee_satang=7)
+        wallet.settle_until_idle()
+        fee = wallet.a_fee(7, user_data_128=case.intent_id.int)
+        wallet.create(fee)
+        assert desk.told() == [(case.intent_id, Kind.FEE_WITHOUT_POST)]
+
+        wallet.create(wallet.back(fee, 7))
+        assert desk.told() == []
+
+    def test_what_looks_like_a_fee_between_other_accounts_is_none(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        payer, payee = (wallet.bank.open_account(ledger=LEDGER) for _ in range(2))
+        stray = wallet.a_fee(3, user_data_128=case.intent_id.int)
+        wallet.create(replace(stray, debit_account_id=payer, credit_account_id=payee))
+
+        assert desk.told() == []
+        assert desk.told(ByIds((case.intent_id,))) == []
 
     def test_intents_that_are_not_there_are_told(self, desk: Desk) -> None:
         case = desk.add_settled()

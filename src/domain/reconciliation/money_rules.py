@@ -12,7 +12,10 @@ _NOT_POSTED: Final = frozenset(Outcome) - {Outcome.POSTED}
 
 
 def transfer_missing(case: Case) -> Difference | None:
-    """Each transfer that the intent lists is in the ledger, and froze money."""
+    """Each transfer that the intent lists is in the ledger, and froze money.
+
+    But for a failed intent: it may have failed because nothing could be frozen.
+    """
     record = case.record
     if record.status in UNFINISHED and record.age_ms < case.limits.grace_ms:
         return None  # the ledger is in no transaction with the database, and may be behind it

@@ -189,8 +189,8 @@ def test_a_row_that_nothing_can_be_made_of_costs_its_own_intent_only(
     ("changes", "kinds"),
     [
         ({"status": None}, []),
-        ({"status": "FAILED", "amount_satang": None}, [Kind.TRANSFER_MISSING]),
-        ({"status": "FAILED", "currency": None}, [Kind.TRANSFER_MISSING]),
+        ({"status": "FAILED", "amount_satang": None}, []),
+        ({"status": "SETTLING", "currency": None}, [Kind.TRANSFER_MISSING, Kind.NO_EVENT]),
         (
             {"events": (replace(A_WAITING_ORDER, retry_count=NULL, action=NULL),)},
             [Kind.TRANSFER_MISSING],
@@ -222,7 +222,7 @@ def test_an_intent_of_which_it_cannot_be_said_is_searched_for(desk: Desk) -> Non
 
 def test_an_intent_may_list_thousands_of_transfers(desk: Desk) -> None:
     ids = tuple(UUID(int=number) for number in range(1, 5_001))
-    record = a_record(status="FAILED", tb_transfer_ids=ids)
+    record = a_record(status="SETTLED", tb_transfer_ids=ids, lines=(a_line(0, 0),))
 
     assert told_of(desk, record) == [(record.id, Kind.TRANSFER_MISSING)]
 
