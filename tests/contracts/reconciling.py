@@ -368,9 +368,13 @@ class ReconcilingContract:
 
     def test_a_second_order_may_wait_its_turn(self, desk: Desk) -> None:
         case = desk.add_settled()
-        desk.database.add_event(case.intent_id, POST, created_after_s=3_000)
+        event_id = desk.database.add_event(case.intent_id, POST)
 
+        assert desk.told() == [(case.intent_id, Kind.EVENT_DONE)]
+        desk.limits = Limits(grace_ms=0, unordered_after_ms=10**15)
         assert desk.told() == []
+        desk.database.set_retry_count(event_id, 1)
+        assert desk.told() == [(case.intent_id, Kind.EVENT_DONE)]
 
     # One fault at a time.
 
