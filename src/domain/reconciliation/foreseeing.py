@@ -7,7 +7,7 @@ from domain.conclusions import HistoryLine
 from domain.fees import due_fee_satang
 from domain.intents import UNFINISHED, Action
 from domain.reconciliation.case import Case
-from domain.reconciliation.money import Money, Outcome, PendingTransfer
+from domain.reconciliation.money import Outcome, PendingTransfer
 from domain.settlement import settlement_lines
 from domain.transfers import Transfer, TransferId
 
@@ -26,7 +26,11 @@ def foreseen(case: Case, action: Action) -> Case:
     return replace(
         case,
         record=replace(record, status=action.final_status, lines=lines),
-        money=Money(tuple([_resolved(one, action) for one in money.pendings]), fees),
+        money=replace(
+            money,
+            pendings=tuple([_resolved(one, action) for one in money.pendings]),
+            fees=fees,
+        ),
     )
 
 
