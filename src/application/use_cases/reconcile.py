@@ -47,6 +47,10 @@ T = TypeVar("T")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_ON_FEES: Final = OF_FEES | {DifferenceKind.NOT_COMPARED}
+"""What is told of an intent whose fees were looked at; where that ended early, that it did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A step of the way: how many intents it compared, and what it found."""
@@ -122,7 +126,7 @@ class Reconcile:
                 for record in page:
                     unknown.pop(record.id, None)
                 found = compare(page, search_all=True)
-                yield from (one for one in found if one.kind in OF_FEES)
+                yield from (one for one in found if one.kind in _ON_FEES)
             yield from map(fee_charged_again, unknown.values())
 
     def _charged_again(self, period: Period) -> Iterator[Transfer]:
@@ -167,7 +171,7 @@ def _told(
 ) -> Iterator[Difference]:
     """Pass *found* on; no money that two intents claim is ordered for one of them."""
     for one in found:
-        if one.kind in OF_FEES:
+        if one.kind in _ON_FEES:
             fees_off.add(one.intent_id)
         if one.fix is not None and one.intent_id in shared.intent_ids:
             yield one.unfixable(TRANSFER_SHARED.detail)

@@ -70,11 +70,13 @@ _CERTAIN: Final = frozenset(
         DifferenceKind.RELEASED_NOT_FAILED,
         DifferenceKind.TRANSFER_MISSING,
         DifferenceKind.AMOUNT_DIFFERS,
-        DifferenceKind.FEE_TWICE,
         DifferenceKind.EVENT_DONE,
     }
 )
-"""What is so by what was found, whatever else a search that ended early would have found."""
+"""What is so by what was found, whatever else a search that ended early would have found.
+
+Not so a fee too many, for example: that it was paid back may not have been found.
+"""
 
 
 def differences(record: IntentRecord, money: Money, limits: Limits) -> tuple[Difference, ...]:
