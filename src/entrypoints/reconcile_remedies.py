@@ -24,7 +24,9 @@ REMEDIES: Final[Mapping[DifferenceKind, str]] = {
     DifferenceKind.AMOUNT_DIFFERS: "by hand: find out which of the amounts is right",
     DifferenceKind.FEE_MISSING: "charge it by hand, once all of the money is posted",
     DifferenceKind.FEE_TWICE: "pay back what is too much",
-    DifferenceKind.FEE_AMOUNT_DIFFERS: "pay back or charge the rest, then correct the PSP_FEE lines",
+    DifferenceKind.FEE_AMOUNT_DIFFERS: (
+        "pay back or charge the rest, then correct the PSP_FEE lines"
+    ),
     DifferenceKind.FEE_WITHOUT_POST: "pay it back",
     DifferenceKind.HISTORY_DIFFERS: "correct the lines, after comparing with the ledger",
     DifferenceKind.EXPIRES_SOON: "see that the event is carried out before: outbox-worker doctor",
