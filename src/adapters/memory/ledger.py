@@ -82,7 +82,8 @@ class InMemoryLedger:
         """See the port. Each answer is in order of time and holds no more than is asked for."""
         with self._lock:
             self._begin_request(events=0)
-            return [self._found(search) for search in searches]
+            fees = self._fees_of(searches)
+            return [self._found(search, fees[_fee_key(search)]) for search in searches]
 
     def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         """See the port."""
@@ -187,7 +188,18 @@ class InMemoryLedger:
         if request:
             yield request
 
-    def _found(self, search: ResolutionSearch) -> tuple[Transfer, ...]:
+    def _fees_of(
+        self, searches: Sequence[ResolutionSearch]
+    ) -> Mapping[tuple[int, int], list[Transfer]]:
+        """Go through all transfers once, however many searches there are."""
+        fees: dict[tuple[int, int], list[Transfer]] = {_fee_key(one): [] for one in searches}
+        for transfer in self._state.transfers.values():
+            of_search = fees.get((transfer.code, transfer.user_data_128))
+            if of_search is not None:
+                of_search.append(transfer)
+        return fees
+
+    def _found(self, search: ResolutionSearch, fees: Sequence[Transfer]) -> tuple[Transfer, ...]:
         state = self._state
         found: dict[TransferId, Transfer] = {}
         for pending in search.pendings:
@@ -205,10 +217,9 @@ class InMemoryLedger:
                 search.fee_credit_account_id,
             ):
                 found[neighbour.id] = neighbour
-        for transfer in state.transfers.values():
-            if (transfer.code, transfer.user_data_128) == (
-                search.fee_code,
-                search.intent_id.int,
-            ):
-                found[transfer.id] = transfer
+        found |= {fee.id: fee for fee in fees}
         return tuple(sorted(found.values(), key=lambda transfer: transfer.timestamp_ns))
+
+
+def _fee_key(search: ResolutionSearch) -> tuple[int, int]:
+    return search.fee_code, search.intent_id.int
