@@ -1,12 +1,14 @@
 """Gather from Postgres, the ledger and the stream what the invariants are checked on."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 import psycopg
 
+from application.attempts import batched
 from application.ports.ledger import Ledger
 from domain.conclusions import HistoryLine, LineKind
 from domain.intents import Intent, IntentId, IntentStatus
@@ -14,6 +16,9 @@ from domain.invariants import EventEvidence, IntentEvidence
 from domain.ledger_requests import ResolutionSearch
 from domain.notifications import notifications_for
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
+
+SEARCHES_AT_ONCE: Final = 50
+"""All of a call must fit into the ledger's deadline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +72,7 @@ def gather(
             jobs_seen=tuple(seen[intent.id]),
         )
         for intent, search, related in zip(
-            intents.values(), searches, ledger.find_resolutions(searches), strict=True
+            intents.values(), searches, _found(ledger, searches), strict=True
         )
     ]
 
@@ -143,6 +148,11 @@ class _Rows:
                 ).fetchall()
             )
         return cls(statuses, events, lines, audits, reviewed_from)
+
+
+def _found(ledger: Ledger, searches: Sequence[ResolutionSearch]) -> Iterator[tuple[Transfer, ...]]:
+    for some in batched(searches, SEARCHES_AT_ONCE):
+        yield from ledger.find_resolutions(some)
 
 
 def _pendings_of(intent: Intent, pendings: Mapping[TransferId, Transfer]) -> tuple[Transfer, ...]:

@@ -34,12 +34,14 @@ OPERATIONS: Final = (
 TRANSFERS_PER_REQUEST: Final = 250
 REFUSED_NAME: Final = "the payment manager does not take this name"
 MAPPED_LATE: Final = "USD"
-"""A currency whose fee accounts are missing until ``map_late_accounts``."""
+"""A currency whose fee accounts are missing at first."""
 
 # In percent of the intents.
 SEVERAL_EVENTS: Final = 20
 NO_EVENT: Final = 1
 EACH_ODDITY: Final = 0.5
+ORPHAN_EVERY: Final = 100
+"""So many events, and there is one without an intent."""
 
 BAD_PAYLOADS: Final = (
     "[]",
@@ -95,12 +97,10 @@ class Population:
         population._map_accounts(REVENUE_CODE, NOSTRO_CODE)
         return population
 
-    def map_late_accounts(self) -> None:
-        """Map the accounts of the currency that had none."""
-        self._map_accounts(f"revenue.{MAPPED_LATE}", f"nostro.ipps.{MAPPED_LATE}")
-
     def authorize(self, events: int) -> None:
         """Make payments until about that many events are to be ordered; freeze their money."""
+        # One of each oddity in any case; the rest is left to chance.
+        self.payments += [twist(self._a_good_payment()) for twist in self._twists()]
         to_order = 0
         while to_order < events:
             payment = self._a_payment()
@@ -110,29 +110,25 @@ class Population:
         self._create([one for payment in self.payments for one in payment.by_others])
         self._insert_payments()
 
-    def order(self, *, chunks: int) -> Iterator[int]:
-        """Order everything in random order, one transaction a chunk; yield its events."""
-        tickets = [payment for payment in self.payments for _ in payment.actions]
-        self.random.shuffle(tickets)
-        left = {payment.intent.id: list(payment.actions) for payment in self.payments}
-        rows = [
-            (payment.intent.id, left[payment.intent.id].pop(0), payment.payload)
-            for payment in tickets
-        ]
-        for _ in range(max(1, len(rows) // 100)):
-            orphan = IntentId(self._a_uuid())
-            self.orphans.append(orphan)
-            rows.insert(self.random.randrange(len(rows)), (orphan, POST, None))
+    def order(self, connection: psycopg.Connection, *, chunks: int) -> Iterator[str]:
+        """Order everything in random order, one transaction a step, while workers work.
+
+        Further steps wait until somebody misses the accounts of ``MAPPED_LATE``, and map them.
+        """
+        rows = self._orders()
         size = -(-len(rows) // chunks)
         for start in range(0, len(rows), size):
-            chunk = rows[start : start + size]
-            with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
+            with connection.transaction(), connection.cursor() as cursor:
                 cursor.executemany(
                     "INSERT INTO pm.outbox_event (intent_id, action, payload)"
                     " VALUES (%s, %s, %s::jsonb)",
-                    chunk,
+                    rows[start : start + size],
                 )
-            yield len(chunk)
+            yield "ordered"
+        missed = "SELECT FROM pm.outbox_retry WHERE reason = 'fee_account_unmapped' LIMIT 1"
+        while not connection.execute(missed).fetchall():
+            yield "waiting"
+        self._map_accounts(f"revenue.{MAPPED_LATE}", f"nostro.ipps.{MAPPED_LATE}")
 
     @property
     def intents(self) -> dict[IntentId, Intent]:
@@ -161,6 +157,21 @@ class Population:
         if dice < EACH_ODDITY * len(twists):
             payment = twists[int(dice / EACH_ODDITY)](payment)
         return self._perhaps_ordered_again(payment)
+
+    def _orders(self) -> list[tuple[IntentId, str, str | None]]:
+        """Return what to order, in random order, but for the events of one intent."""
+        tickets = [payment for payment in self.payments for _ in payment.actions]
+        self.random.shuffle(tickets)
+        left = {payment.intent.id: list(payment.actions) for payment in self.payments}
+        rows = [
+            (payment.intent.id, left[payment.intent.id].pop(0), payment.payload)
+            for payment in tickets
+        ]
+        for _ in range(len(rows) // ORPHAN_EVERY):
+            orphan = IntentId(self._a_uuid())
+            self.orphans.append(orphan)
+            rows.insert(self.random.randrange(len(rows)), (orphan, POST, None))
+        return rows
 
     def _a_good_payment(self) -> Payment:
         amounts = [self.random.randint(1_000, 500_000) for _ in range(self.random.randint(1, 3))]
