@@ -137,12 +137,12 @@ class Population:
 
     @property
     def intent_of_transfer(self) -> dict[int, IntentId]:
-        """Whose each pending transfer is."""
+        """Whose each pending transfer is; the nil id is nobody's."""
         return {
             id_.int: payment.intent.id
             for payment in self.payments
             for id_ in payment.intent.tb_transfer_ids
-            if id_ is not None
+            if id_ is not None and id_.int
         }
 
     # Making one.
