@@ -186,6 +186,11 @@ class PaymentManager:
         for table in ("tx_history", "intent_event", "notification_outbox"):
             assert self._count(f"pm.{table}") == 0, table
 
+    def assert_counted_against_nobody(self) -> None:
+        """No attempt is counted, and no backoff runs."""
+        assert self._count("pm.outbox_event WHERE retry_count <> 0") == 0
+        assert self._count("pm.outbox_retry") == 0
+
     def assert_settled_once(self, payments: Sequence[Payment]) -> None:
         """All of *payments*, and only they, are settled, each effect is there once.
 
