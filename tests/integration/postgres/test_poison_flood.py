@@ -1,6 +1,9 @@
 """Ten thousand events that nothing can be made of, and a good one behind them."""
 
+from collections.abc import Iterator
+
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
@@ -14,6 +17,13 @@ pytestmark = pytest.mark.integration
 
 POISON, BATCH = 10_000, 500
 HOUR_MS = 3_600_000
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Tens of thousands of log lines would take longer than all else."""
+    with capture_logs():
+        yield
 
 
 @pytest.fixture
@@ -49,6 +59,7 @@ def test_what_was_just_ordered_is_worked_off_without_a_pause(
     behind = wallet.add_case(POST)
 
     assert batches_until_settled(wallet, behind) == POISON // BATCH + 1
+    assert_settled(wallet, behind, posted_satang=100)
 
     later = wallet.add_case(POST)
     assert batches_until_settled(wallet, later) == 1
