@@ -176,6 +176,16 @@ class PaymentManager:
             connection.execute("SELECT FROM pm.outbox_event FOR UPDATE NOWAIT")
             connection.execute("SELECT FROM pm.intent FOR UPDATE NOWAIT")
 
+    def assert_no_claim(self) -> None:
+        """No session of a worker has to do with events or intents."""
+        claims = self.execute(
+            "SELECT relation::regclass::text, mode, query FROM pg_locks"
+            " JOIN pg_stat_activity USING (pid)"
+            " WHERE application_name = 'outbox-worker' AND datname = current_database()"
+            "   AND relation IN ('pm.outbox_event'::regclass, 'pm.intent'::regclass)"
+        )
+        assert claims == []
+
     # What must be there in the end.
 
     def assert_untouched(self, payments: Sequence[Payment]) -> None:

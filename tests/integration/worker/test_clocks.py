@@ -29,6 +29,8 @@ time.time_ns = lambda: true_time_ns() + {offset_s} * 10**9
 
 
 class Datetime(datetime.datetime):
+    __slots__ = ()
+
     @classmethod
     def now(cls, tz=None):
         return super().now(tz) + datetime.timedelta(seconds={offset_s})
