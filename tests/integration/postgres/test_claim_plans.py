@@ -17,6 +17,8 @@ PLANS = {
     "bitmap scans": "enable_indexscan=off enable_indexonlyscan=off enable_seqscan=off",
     "no nested loops": "enable_nestloop=off enable_material=off enable_memoize=off",
     "only nested loops": "enable_hashjoin=off enable_mergejoin=off",
+    "loops that keep nothing": "enable_hashjoin=off enable_mergejoin=off enable_material=off"
+    " enable_hashagg=off enable_memoize=off",
     "generic plans": "plan_cache_mode=force_generic_plan",
     "parallel": "min_parallel_table_scan_size=0 parallel_setup_cost=0 parallel_tuple_cost=0",
     "absurd costs": "seq_page_cost=0 random_page_cost=1e9 cpu_operator_cost=1e9",
