@@ -14,6 +14,8 @@ from domain.intents import Action, IntentId, IntentStatus
 from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 from domain.transfers import Transfer, TransferFlags
 
+_FINAL: Final = (IntentStatus.SETTLED, IntentStatus.FAILED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventEvidence:
@@ -27,9 +29,10 @@ class EventEvidence:
 class IntentEvidence:
     """All that is known of one intent.
 
-    ``expired`` pending transfers are released without a resolver. ``jobs_expected`` are the
-    notification ids that follow from the intent, ``jobs_seen`` those read from the stream, as
-    often as they were read.
+    ``events`` are in their order. ``reviewed_from`` is the status that it had when it was put
+    under review. ``expired`` pending transfers are released without a resolver.
+    ``jobs_expected`` are the notification ids that follow from the outcome, ``jobs_seen`` those
+    read from the stream, as often as they were read.
     """
 
     intent_id: IntentId
@@ -37,12 +40,20 @@ class IntentEvidence:
     events: tuple[EventEvidence, ...]
     pendings: tuple[Transfer, ...]
     resolvers: tuple[Transfer, ...]
+    reviewed_from: str | None = None
     expired: frozenset[int] = frozenset()
     fees: tuple[Transfer, ...] = ()
     lines: tuple[RecordedLine, ...] = ()
     final_audits: int = 0
     jobs_expected: tuple[UUID, ...] = ()
     jobs_seen: tuple[UUID, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """The status, or the final one that a later event put under review."""
+        if self.status == IntentStatus.MANUAL_REVIEW and self.reviewed_from in _FINAL:
+            return self.reviewed_from
+        return self.status
 
     @property
     def posted_satang(self) -> int:
@@ -124,11 +135,11 @@ def _status_without_money(one: IntentEvidence) -> str | None:
     posted = {each.pending_id for each in one.resolvers if _is_post(each)}
     voided = {each.pending_id for each in one.resolvers if not _is_post(each)}
     pending = {each.id for each in one.pendings}
-    if one.status == IntentStatus.SETTLED and posted != pending:
+    if one.outcome == IntentStatus.SETTLED and posted != pending:
         return "SETTLED, and not all of it is posted"
-    if one.status == IntentStatus.FAILED and voided | one.expired != pending:
+    if one.outcome == IntentStatus.FAILED and voided | one.expired != pending:
         return "FAILED, and not all of it is released"
-    if one.status in (IntentStatus.SETTLED, IntentStatus.FAILED, IntentStatus.MANUAL_REVIEW):
+    if one.status in (*_FINAL, IntentStatus.MANUAL_REVIEW):
         return None
     if pending and pending in (posted, voided | one.expired):
         return f"the money is resolved, and the intent is {one.status}"
@@ -146,7 +157,7 @@ def _fee_too_many(one: IntentEvidence) -> str | None:
 def _history_off(one: IntentEvidence) -> str | None:
     if not are_numbered(one.lines):
         return "lines are missing or doubled"
-    if one.status != IntentStatus.SETTLED:
+    if one.outcome != IntentStatus.SETTLED:
         return "history without a settlement" if one.lines else None
     if parts_satang(one.lines) != one.posted_satang:
         return (
@@ -159,7 +170,7 @@ def _history_off(one: IntentEvidence) -> str | None:
 
 
 def _audit_off(one: IntentEvidence) -> str | None:
-    expected = 1 if one.status in (IntentStatus.SETTLED, IntentStatus.FAILED) else 0
+    expected = 1 if one.outcome in _FINAL else 0
     if one.final_audits != expected:
         return f"{one.status}, and {one.final_audits} final audit rows"
     return None
@@ -175,8 +186,12 @@ def _jobs_off(evidence: Iterable[IntentEvidence], *, exactly_once: bool) -> Iter
 
 
 def _event_open(one: IntentEvidence) -> str | None:
-    open_events = [event for event in one.events if event.status not in ("processed", "failed")]
-    return f"{len(open_events)} events are {open_events[0].status}" if open_events else None
+    statuses = [event.status for event in one.events]
+    if one.status == IntentStatus.MANUAL_REVIEW and "failed" in statuses:
+        # What was ordered later waits for the person, too.
+        statuses = statuses[: statuses.index("failed")]
+    open_ones = [status for status in statuses if status not in ("processed", "failed")]
+    return f"{len(open_ones)} events are {open_ones[0]}" if open_ones else None
 
 
 def _is_post(resolver: Transfer) -> bool:
@@ -193,5 +208,5 @@ _OF_EACH_INTENT: Final[tuple[tuple[int, str, Fault], ...]] = (
     (3, "at most one PSP fee an intent, none without its money posted", _fee_too_many),
     (4, "history has each line once, and adds up to what the ledger posted", _history_off),
     (5, "one final audit row an intent", _audit_off),
-    (7, "every event has ended, processed or failed", _event_open),
+    (7, "every event has ended, or waits behind one that failed", _event_open),
 )

@@ -155,6 +155,24 @@ class ClaimContract:
 
         assert claimed_ids(bench) == [early, twin, other_twin, late]
 
+    def test_events_that_failed_before_get_half_of_a_full_batch(self, bench: DatabaseBench) -> None:
+        tried = [add_payment(bench, created_after_s=n) for n in range(6)]
+        for event_id in tried:
+            bench.set_retry_count(event_id, 1)
+        others = [add_payment(bench, created_after_s=10 + n) for n in range(3)]
+
+        assert claimed_ids(bench, limit=4) == [*tried[:2], *others[:2]]
+        assert claimed_ids(bench, limit=1) == tried[:1]
+
+    def test_events_that_failed_before_are_claimed_in_order_where_a_batch_takes_all(
+        self, bench: DatabaseBench
+    ) -> None:
+        events = [add_payment(bench, created_after_s=n) for n in range(6)]
+        for event_id in events[:3] + events[4:]:
+            bench.set_retry_count(event_id, 1)
+
+        assert claimed_ids(bench, limit=7) == events
+
     def test_an_older_event_that_commits_late_is_not_passed_over(
         self, bench: DatabaseBench
     ) -> None:

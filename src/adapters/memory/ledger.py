@@ -203,10 +203,7 @@ class InMemoryLedger:
                 search.fee_credit_account_id,
             ):
                 found[neighbour.id] = neighbour
-        for transfer in state.transfers.values():
-            if (transfer.code, transfer.user_data_128) == (
-                search.fee_code,
-                search.intent_id.int,
-            ):
-                found[transfer.id] = transfer
+        for id_ in state.ids_by_user_data_128.get(search.intent_id.int, ()):
+            if (transfer := state.transfers[id_]).code == search.fee_code:
+                found[id_] = transfer
         return tuple(sorted(found.values(), key=lambda transfer: transfer.timestamp_ns))

@@ -49,6 +49,7 @@ class LedgerState:
         self.resolved_by: dict[TransferId, TransferId] = {}
         self.accounts_by_timestamp: dict[int, AccountId] = {}
         self.transfers_by_timestamp: dict[int, TransferId] = {}
+        self.ids_by_user_data_128: dict[int, dict[TransferId, None]] = {}
         self._expiries: list[tuple[int, TransferId]] = []
         self._undo: list[Callable[[], object]] = []
 
@@ -129,6 +130,8 @@ class LedgerState:
     def _record(self, transfer: Transfer) -> None:
         self._put(self.transfers, transfer.id, transfer)
         self._put(self.transfers_by_timestamp, transfer.timestamp_ns, transfer.id)
+        same_data = self.ids_by_user_data_128.setdefault(transfer.user_data_128, {})
+        self._put(same_data, transfer.id, None)
 
     def _release(self, pending: Transfer, state: PendingState) -> None:
         self._put(self.pending_states, pending.id, state)

@@ -84,15 +84,22 @@ def _lock_due(transaction: Transaction, limit: int) -> list[EventRow]:
         (row for row in transaction.database.tables.events.values() if row.status == "pending"),
         key=lambda row: row.age_key,
     )
-    locked: list[EventRow] = []
+    due: list[EventRow] = []
     seen: set[IntentId] = set()
     for row in pending:
-        if len(locked) == limit:
-            break
         is_head = row.event.intent_id not in seen
         seen.add(row.event.intent_id)
-        if is_head and _is_due(transaction, row) and _try_lock(transaction, row):
+        if is_head and _is_due(transaction, row):
+            due.append(row)
+    locked: list[EventRow] = []
+    tried_left = limit if len(due) < limit else max(1, limit // 2)
+    for row in due:
+        if len(locked) == limit:
+            break
+        was_tried = row.event.retry_count != 0
+        if (tried_left or not was_tried) and _try_lock(transaction, row):
             locked.append(row)
+            tried_left -= was_tried
     return locked
 
 

@@ -46,8 +46,8 @@ _IS_HEAD: Final = sql.SQL("""
     )
 """)
 
-# CASE fixes the order of the tests: with many events backed off, all but the first is rarely
-# needed. created_at goes to the caller as text, for it may be 'infinity'.
+# CASE fixes the order of the tests: with many events backed off, all but the first ones are
+# rarely needed. created_at goes to the caller as text, for it may be 'infinity'.
 LOCK_EVENTS: Final = sql.SQL("""
     SELECT
         e.id,
@@ -59,6 +59,7 @@ LOCK_EVENTS: Final = sql.SQL("""
     WHERE e.status = 'pending'
       AND (e.created_at, e.id) > (%(after_time)s::timestamptz, %(after_id)s::integer)
       AND CASE
+            WHEN %(only_untried)s AND e.retry_count <> 0 THEN false
             WHEN NOT {is_due} THEN false
             WHEN (SELECT i.status FROM pm.intent i WHERE i.id = e.intent_id) = 'MANUAL_REVIEW'
                 THEN false
@@ -149,9 +150,12 @@ class Held:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
     held: Held
+    tried: int
+    """How many of those held have failed before."""
     is_last: bool
     has_others: bool
-    """Events were locked whose intent or retry row somebody else holds."""
+    """Events were locked that are not held: somebody else holds their intent or retry row, or
+    too many of them were tried before."""
     end: "_Position"
 
 
@@ -169,12 +173,18 @@ def lock_due(connection: BoundedConnection, *, limit: int) -> Held:
     Events whose intents somebody else holds are let go again, and it looks further behind
     them, within bounds: what lies behind must not wait. It stops with half a batch, so as not
     to crawl through a stretch where every second intent is held.
+
+    Of a full batch, events that failed before get no more than half: however many there are,
+    and they are the oldest, what was never tried does not wait behind them.
     """
     connection.execute(_KEEP_INDEX_ORDER)
-    held, position = Held(), _Position()
+    held, position, tried_left = Held(), _Position(), max(1, limit // 2)
     for _ in range(PAGES_MAX):
-        page = _lock_page(connection, position, limit=limit - len(held.events))
+        page = _lock_page(
+            connection, position, limit=limit - len(held.events), tried_max=tried_left
+        )
         held = Held(events=held.events + page.held.events, intents=held.intents + page.held.intents)
+        tried_left = max(0, tried_left - page.tried)
         if page.has_others:
             held = _hold_only(connection, held)
         if page.is_last or len(held.events) > limit // 2:
@@ -183,24 +193,37 @@ def lock_due(connection: BoundedConnection, *, limit: int) -> Held:
     return held
 
 
-def _lock_page(connection: BoundedConnection, position: _Position, *, limit: int) -> _Page:
+def _lock_page(
+    connection: BoundedConnection, position: _Position, *, limit: int, tried_max: int
+) -> _Page:
     rows = connection.execute(
         LOCK_EVENTS,
-        {"after_time": position.time, "after_id": position.event_id, "limit": limit},
+        {
+            "after_time": position.time,
+            "after_id": position.event_id,
+            "only_untried": tried_max == 0,
+            "limit": limit,
+        },
     ).fetchall()
+    is_last = len(rows) < limit
     intents = _lock_intents(connection, [row[1] for row in rows if not row[4]])
     in_use = _retries_in_use(connection, [event for event, _, _, was_tried, _ in rows if was_tried])
     usable = [
-        (event, intent)
-        for event, intent, _, _, is_orphan in rows
+        (event, intent, was_tried)
+        for event, intent, _, was_tried, is_orphan in rows
         if (is_orphan or intent in intents) and event not in in_use
     ]
+    tried = [event for event, _, was_tried in usable if was_tried]
+    if not is_last:
+        surplus = set(tried[tried_max:])
+        usable = [one for one in usable if one[0] not in surplus]
     return _Page(
         held=Held(
-            events=tuple(event for event, _ in usable),
-            intents=tuple(intent for _, intent in usable if intent in intents),
+            events=tuple(event for event, _, _ in usable),
+            intents=tuple(intent for _, intent, _ in usable if intent in intents),
         ),
-        is_last=len(rows) < limit,
+        tried=min(len(tried), tried_max),
+        is_last=is_last,
         has_others=len(usable) < len(rows),
         end=_Position(time=rows[-1][2], event_id=rows[-1][0]) if rows else position,
     )

@@ -111,13 +111,27 @@ def transaction(pool: Pool) -> Iterator[BoundedConnection]:
     """
     with translated_errors():
         try:
-            with pool.connection() as connection:
+            with pool.connection() as connection, _given_up_if_read_only(connection):
                 yield connection
                 # COMMIT of a failed transaction is answered like one that went well.
                 if connection.info.transaction_status == TransactionStatus.INERROR:
                     raise DatabaseUnavailableError("the transaction had failed before its end")
         except PoolTimeout as error:
             raise _reason(pool) from error
+
+
+@contextmanager
+def _given_up_if_read_only(connection: BoundedConnection) -> Iterator[None]:
+    """Close *connection* where it takes no writes: the next one may be to another server.
+
+    A session may also stay read-only for life, long after the server takes writes again.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error.__cause__ or error, psycopg.errors.ReadOnlySqlTransaction):
+            connection.close()
+        raise
 
 
 def _reason(pool: Pool) -> OutboxError:

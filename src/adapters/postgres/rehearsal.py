@@ -64,7 +64,12 @@ _REVIEW: Final = Review(
 
 
 def _claim(connection: BoundedConnection) -> object:
-    after_everything = {"after_time": "infinity", "after_id": 0, "limit": 1}
+    after_everything = {
+        "after_time": "infinity",
+        "after_id": 0,
+        "only_untried": False,
+        "limit": 1,
+    }
     return connection.execute(LOCK_EVENTS, after_everything)
 
 

@@ -77,9 +77,11 @@ class OutboxRepository(Protocol):
         """Lock up to *limit* due events and their intents for the length of the block.
 
         Rows locked by others are skipped, never waited for. An event whose intent does not
-        exist is claimed too, without intent. Leaving the block normally commits what
-        ``write`` wrote; leaving it by an exception rolls back, and the events are as
-        before: not an attempt.
+        exist is claimed too, without intent. Of a full batch, events that failed before
+        (``retry_count`` not 0) get no more than half, lest the others wait behind them.
+
+        Leaving the block normally commits what ``write`` wrote; leaving it by an exception
+        rolls back, and the events are as before: not an attempt.
 
         Raises, on entry or on leaving:
             DatabaseUnavailableError: nothing is known to be written. On leaving, the commit

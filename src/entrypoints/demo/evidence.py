@@ -57,13 +57,14 @@ def gather(
         IntentEvidence(
             intent_id=intent.id,
             status=rows.statuses[intent.id],
+            reviewed_from=rows.reviewed_from.get(intent.id),
             events=tuple(rows.events[intent.id]),
             pendings=search.pendings,
             resolvers=tuple(one for one in related if one.pending_id),
             fees=tuple(one for one in related if not one.pending_id and one.code == fee_code),
             lines=tuple(rows.lines[intent.id]),
             final_audits=rows.final_audits[intent.id],
-            jobs_expected=_jobs_expected(intent, rows.statuses[intent.id]),
+            jobs_expected=_jobs_expected(intent, rows),
             jobs_seen=tuple(seen[intent.id]),
         )
         for intent, search, related in zip(intents.values(), searches, found, strict=True)
@@ -101,6 +102,7 @@ class _Rows:
     events: Mapping[IntentId, Sequence[EventEvidence]]
     lines: Mapping[IntentId, Sequence[RecordedLine]]
     final_audits: Mapping[IntentId, int]
+    reviewed_from: Mapping[IntentId, str]
 
     @classmethod
     def read(cls, connection: psycopg.Connection) -> "_Rows":
@@ -110,7 +112,7 @@ class _Rows:
             )
             events: dict[IntentId, list[EventEvidence]] = defaultdict(list)
             for intent_id, action, status in connection.execute(
-                "SELECT intent_id, action, status FROM pm.outbox_event ORDER BY id"
+                "SELECT intent_id, action, status FROM pm.outbox_event ORDER BY created_at, id"
             ):
                 events[intent_id].append(EventEvidence(action=action, status=status))
             lines: dict[IntentId, list[RecordedLine]] = defaultdict(list)
@@ -133,7 +135,13 @@ class _Rows:
                     "   AND status_from IS DISTINCT FROM status_to GROUP BY intent_id"
                 ).fetchall()
             )
-        return cls(statuses, events, lines, audits)
+            reviewed_from: dict[IntentId, str] = dict(
+                connection.execute(
+                    "SELECT intent_id, status_from FROM pm.intent_event"
+                    " WHERE status_to = 'MANUAL_REVIEW' ORDER BY id"
+                ).fetchall()
+            )
+        return cls(statuses, events, lines, audits, reviewed_from)
 
 
 def _pendings_of(intent: Intent, pendings: Mapping[TransferId, Transfer]) -> tuple[Transfer, ...]:
@@ -142,10 +150,14 @@ def _pendings_of(intent: Intent, pendings: Mapping[TransferId, Transfer]) -> tup
     return tuple(one for one in found if TransferFlags.PENDING in one.flags)
 
 
-def _jobs_expected(intent: Intent, status: str) -> tuple[UUID, ...]:
-    if status not in (IntentStatus.SETTLED, IntentStatus.FAILED):
-        return ()
-    return tuple(job.notification_id for job in notifications_for(intent, IntentStatus(status)))
+def _jobs_expected(intent: Intent, rows: _Rows) -> tuple[UUID, ...]:
+    """Return the jobs that follow from each final status that the intent has or had."""
+    return tuple(
+        job.notification_id
+        for status in (IntentStatus.SETTLED, IntentStatus.FAILED)
+        if status in (rows.statuses[intent.id], rows.reviewed_from.get(intent.id))
+        for job in notifications_for(intent, status)
+    )
 
 
 def _intents_by_job(intents: Iterable[Intent]) -> dict[UUID, IntentId]:

@@ -1,5 +1,7 @@
 """Which error of the server's counts against nothing, stops the worker, or is a row's own."""
 
+from collections.abc import Callable
+
 import psycopg
 import pytest
 
@@ -11,6 +13,7 @@ from application.errors import (
     RowsRefusedError,
 )
 from domain.intents import EventId
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.payments import a_settle, an_intent
 from tests.integration.postgres.postgres_bench import PostgresBench
 
@@ -111,6 +114,35 @@ def test_a_standby_is_an_outage(bench: PostgresBench, event_id: EventId) -> None
 
     with pytest.raises(DatabaseUnavailableError, match="25006"):
         settle_all(bench)
+
+
+@pytest.mark.parametrize("is_found_out_by", [settle_all, lambda bench: bench.outbox.rehearse()])
+def test_a_session_that_takes_no_writes_is_not_used_again(
+    bench: PostgresBench,
+    pool: Pool,
+    event_id: EventId,
+    is_found_out_by: Callable[[PostgresBench], None],
+) -> None:
+    # A default is what a session began with, whatever it is now.
+    set_for_database(bench, "default_transaction_read_only = on")
+    with pytest.raises(DatabaseUnavailableError, match="25006"):
+        is_found_out_by(bench)
+
+    writable = f"{bench.url}?options=-c%20default_transaction_read_only%3Doff"
+    set_for_database(PostgresBench(writable, pool), "default_transaction_read_only = off")
+
+    # The pool may have made another one of the kind in the meantime.
+    wait_until(lambda: settles(bench), what="it settles again")
+    assert bench.event(event_id).status == "processed"
+
+
+def settles(bench: PostgresBench) -> bool:
+    """Try to settle; whether that went well."""
+    try:
+        settle_all(bench)
+    except DatabaseUnavailableError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize(

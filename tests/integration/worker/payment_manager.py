@@ -176,6 +176,16 @@ class PaymentManager:
             connection.execute("SELECT FROM pm.outbox_event FOR UPDATE NOWAIT")
             connection.execute("SELECT FROM pm.intent FOR UPDATE NOWAIT")
 
+    def assert_no_claim(self) -> None:
+        """No session of a worker has to do with events or intents."""
+        claims = self.execute(
+            "SELECT relation::regclass::text, mode, query FROM pg_locks"
+            " JOIN pg_stat_activity USING (pid)"
+            " WHERE application_name = 'outbox-worker' AND datname = current_database()"
+            "   AND relation IN ('pm.outbox_event'::regclass, 'pm.intent'::regclass)"
+        )
+        assert claims == []
+
     # What must be there in the end.
 
     def assert_untouched(self, payments: Sequence[Payment]) -> None:
@@ -185,6 +195,11 @@ class PaymentManager:
         assert self._count("pm.intent WHERE status = 'AUTHORIZED'") == len(payments)
         for table in ("tx_history", "intent_event", "notification_outbox"):
             assert self._count(f"pm.{table}") == 0, table
+
+    def assert_counted_against_nobody(self) -> None:
+        """No attempt is counted, and no backoff runs."""
+        assert self._count("pm.outbox_event WHERE retry_count <> 0") == 0
+        assert self._count("pm.outbox_retry") == 0
 
     def assert_settled_once(self, payments: Sequence[Payment]) -> None:
         """All of *payments*, and only they, are settled, each effect is there once.

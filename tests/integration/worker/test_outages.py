@@ -1,7 +1,9 @@
 """Postgres and the ledger are away, at the start or in the middle: nothing is lost or counted."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from functools import partial
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.integration
 DOWN = "outbox: part is down"
 UP = "outbox: part is up"
 ATTEMPTS = 6
+LOAD = 120
 
 
 def readiness(worker: WorkerProcess) -> tuple[int, dict[str, str]]:
@@ -154,6 +157,7 @@ class TestBehindProxies:
             more = ledger_proxy.connections_total + 1
             worker.wait_until(partial(has_had, ledger_proxy, more), what="one more attempt")
             payment_manager.assert_nothing_locked()
+            payment_manager.assert_no_claim()
         assert readiness(worker)[0] == 503
         # What was held back is not let through: the worker has given those requests up.
         ledger_proxy.cut()
@@ -163,6 +167,74 @@ class TestBehindProxies:
         assert worker.stop() == 0
         payment_manager.assert_settled_once(payments)
         assert len(worker.logged(DOWN, part="ledger")) == 1
+
+    def test_the_payment_managers_own_updates_wait_for_no_more_than_a_batch(
+        self,
+        payment_manager: PaymentManager,
+        start_worker: StartWorker,
+        settings: dict[str, str],
+        ledger_proxy: TcpProxy,
+    ) -> None:
+        payments = payment_manager.authorize(LOAD)
+        worker = start_worker(
+            **settings | {"OUTBOX_LEDGER_DEADLINE_MS": "1000", "OUTBOX_BATCH_SIZE": "20"}
+        )
+        worker.wait_for(UP, part="ledger")
+
+        with Updates(payment_manager.url, [payment.intent_id for payment in payments]) as updates:
+            payment_manager.enqueue(payments[: LOAD // 2])
+            payment_manager.wait_settled(worker)
+            ledger_proxy.blackhole()
+            payment_manager.enqueue(payments[LOAD // 2 :])
+            worker.wait_for(DOWN, part="ledger")
+            for _ in range(ATTEMPTS):
+                rounds = updates.rounds + 1
+                worker.wait_until(
+                    lambda rounds=rounds: updates.rounds > rounds,  # type: ignore[misc]
+                    what="all intents are updated once more",
+                )
+            ledger_proxy.cut()
+            ledger_proxy.pass_through()
+            payment_manager.wait_settled(worker)
+
+        assert updates.refusals == []
+        assert worker.stop() == 0
+        payment_manager.assert_settled_once(payments)
+
+
+class Updates(threading.Thread):
+    """The payment manager changes one intent after the other, all the time, in the block."""
+
+    def __init__(self, url: str, intents: Sequence[UUID]) -> None:
+        super().__init__(name="updates")
+        self.rounds = 0
+        self.refusals: list[str] = []
+        self._url = url
+        self._intents = intents
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        # A batch that waits for its ledger is given up after a second.
+        with psycopg.connect(
+            self._url, autocommit=True, options="-c lock_timeout=5s"
+        ) as connection:
+            while not self._over.is_set():
+                for intent_id in self._intents:
+                    try:
+                        connection.execute(
+                            "UPDATE pm.intent SET channel = 'APP' WHERE id = %s", [intent_id]
+                        )
+                    except psycopg.Error as error:
+                        self.refusals.append(str(error))
+                self.rounds += 1
+
+    def __enter__(self) -> "Updates":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self.join()
 
 
 def has_had(proxy: TcpProxy, connections: int) -> bool:

@@ -62,6 +62,16 @@ IN_REVIEW = replace(
     jobs_expected=(),
     jobs_seen=(),
 )
+CONTRADICTED = replace(
+    SETTLED,
+    status="MANUAL_REVIEW",
+    reviewed_from="SETTLED",
+    events=(
+        *SETTLED.events,
+        EventEvidence(action="void_pending", status="failed"),
+        EventEvidence(action="post_pending", status="pending"),
+    ),
+)
 
 
 def broken(*evidence: IntentEvidence, jobs_exactly_once: bool = True) -> list[int]:
@@ -72,7 +82,7 @@ def broken(*evidence: IntentEvidence, jobs_exactly_once: bool = True) -> list[in
 
 
 def test_intents_at_rest_break_nothing() -> None:
-    assert broken(SETTLED, FAILED, IN_REVIEW) == []
+    assert broken(SETTLED, FAILED, IN_REVIEW, CONTRADICTED) == []
     assert broken() == []
 
 
@@ -98,6 +108,12 @@ def test_intents_at_rest_break_nothing() -> None:
         ([6], replace(SETTLED, jobs_seen=(JOB, JOB))),
         ([6], replace(SETTLED, jobs_seen=(JOB, UUID(int=78)))),
         ([7], replace(SETTLED, events=(EventEvidence(action="post_pending", status="pending"),))),
+        ([2, 3, 4], replace(CONTRADICTED, resolvers=SETTLED.resolvers[:1])),
+        ([4], replace(CONTRADICTED, lines=())),
+        ([5], replace(CONTRADICTED, final_audits=0)),
+        ([6], replace(CONTRADICTED, jobs_seen=())),
+        ([7], replace(CONTRADICTED, status="SETTLED")),
+        ([7], replace(CONTRADICTED, events=CONTRADICTED.events[::-1])),
     ],
 )
 def test_each_break_is_seen(numbers: list[int], evidence: IntentEvidence) -> None:

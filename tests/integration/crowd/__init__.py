@@ -1,0 +1,1 @@
+"""Many worker processes on one outbox, killed again and again."""
