@@ -13,7 +13,7 @@ from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.ports.ledger import Ledger
-from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
+from entrypoints.settings import NOTIFICATIONS_STREAM, LedgerSettings, Settings
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ def build_pool(settings: Settings) -> postgres_pool.Pool:
     )
 
 
-def build_ledger(settings: Settings) -> Ledger:
+def build_ledger(settings: LedgerSettings) -> Ledger:
     """Return the ledger, TigerBeetle or one that the demo serves; it connects at the first call."""
     deadline_s = settings.ledger_deadline_ms / 1_000
     if settings.tigerbeetle_addresses.startswith(SCHEME):

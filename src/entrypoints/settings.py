@@ -45,14 +45,9 @@ class DatabaseSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class Settings(DatabaseSettings):
-    """Every setting, with its default. A field's own name, in capitals, follows ``OUTBOX_``."""
+class LedgerSettings(DatabaseSettings):
+    """What a command needs that touches Postgres and the ledger, and no Redis."""
 
-    redis_url: Annotated[SecretStr, Field(validation_alias="REDIS_URL")]
-    notifications_redis_url: Annotated[
-        SecretStr | None, Field(validation_alias="NOTIFICATIONS_REDIS_URL")
-    ] = None
-    """A Redis of its own for push jobs; without it they go to ``REDIS_URL``."""
     tigerbeetle_addresses: Annotated[str, Field(validation_alias="TIGERBEETLE_ADDRESSES")]
     """``host:port`` of every replica, separated by commas; names are resolved. For trying
     things out, ``memory://host:port`` is a ledger that the demo serves."""
@@ -60,33 +55,11 @@ class Settings(DatabaseSettings):
         int, Field(validation_alias="TIGERBEETLE_CLUSTER_ID", ge=0, lt=2**128)
     ]
 
-    lanes: Annotated[int, Field(ge=1, le=64)] = 2
-    batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
-    tick_ms: Milliseconds = 1_000
-    """How long a lane sleeps when there is no work."""
-    grace_ms: Milliseconds = 15_000
-    """After SIGTERM: how long what is in flight may take."""
-
-    give_up: Literal["auto", "never"] = "auto"
-    """``never``: no event is ever set to ``failed`` (the sources' rule)."""
-    attempts_max: Annotated[int, Field(ge=1, le=1_000_000)] = 12
-    attempts_max_not_found: Annotated[int, Field(ge=1, le=1_000_000)] = 5
-    backoff_first_ms: Milliseconds = 1_000
-    backoff_max_ms: Milliseconds = 300_000
-    outage_backoff_max_ms: Milliseconds = 10_000
-    """The longest pause of a loop while a part is away."""
-
     ledger_deadline_ms: Annotated[int, Field(ge=1_000, le=600_000)] = 10_000
     """A new client needs 0.6 s for its first answer; what is shorter would never get one."""
-    ledger_budget_ms: Milliseconds = 30_000
-    """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
     ledger_request_events_max: Annotated[int, Field(ge=1, le=REQUEST_EVENTS_MAX)] = (
         REQUEST_EVENTS_MAX
     )
-    connect_timeout_ms: Milliseconds = 5_000
-    statement_timeout_ms: Annotated[int, Field(ge=1_000, le=24 * 60 * 60 * 1_000)] = 30_000
-    """What is shorter would cut off sound statements of a batch, each time anew."""
-    redis_timeout_ms: Milliseconds = 2_000
 
     psp_fee_code: Annotated[int, Field(ge=1, lt=2**16)] = 50
     """TigerBeetle's code of PSP fee transfers. Has to be what PM uses as ``PSP_FEE``; the
@@ -95,18 +68,6 @@ class Settings(DatabaseSettings):
     psp_fee_credit_account: Annotated[str, Field(min_length=1)] = "nostro.{psp}.{currency}"
     """Account codes in ``pm.tb_account_map``. ``{psp}`` stands for the PSP's name in lower
     case, ``{currency}`` for the intent's currency."""
-
-    status_full: bool = False
-    """Publish ``{"intentId","status","updatedAt"}`` instead of ``{"status"}``."""
-    status_queue_size_max: PositiveInt = 10_000
-    notifications_field: Annotated[str, Field(min_length=1)] = "payload"
-    notifications_maxlen: PositiveInt | None = None
-    """Trim the stream to about this length; without it nothing is trimmed."""
-    notifications_batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
-
-    health_host: str = "127.0.0.1"
-    health_port: Annotated[int, Field(ge=0, le=65_535)] = 8_080
-    """Port of ``/livez`` and ``/readyz``; 0 switches them off."""
 
     @field_validator("tigerbeetle_cluster_id", mode="before")
     @classmethod
@@ -133,6 +94,51 @@ class Settings(DatabaseSettings):
         return value
 
 
+class Settings(LedgerSettings):
+    """Every setting, with its default. A field's own name, in capitals, follows ``OUTBOX_``."""
+
+    redis_url: Annotated[SecretStr, Field(validation_alias="REDIS_URL")]
+    notifications_redis_url: Annotated[
+        SecretStr | None, Field(validation_alias="NOTIFICATIONS_REDIS_URL")
+    ] = None
+    """A Redis of its own for push jobs; without it they go to ``REDIS_URL``."""
+
+    lanes: Annotated[int, Field(ge=1, le=64)] = 2
+    batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
+    tick_ms: Milliseconds = 1_000
+    """How long a lane sleeps when there is no work."""
+    grace_ms: Milliseconds = 15_000
+    """After SIGTERM: how long what is in flight may take."""
+
+    give_up: Literal["auto", "never"] = "auto"
+    """``never``: no event is ever set to ``failed`` (the sources' rule)."""
+    attempts_max: Annotated[int, Field(ge=1, le=1_000_000)] = 12
+    attempts_max_not_found: Annotated[int, Field(ge=1, le=1_000_000)] = 5
+    backoff_first_ms: Milliseconds = 1_000
+    backoff_max_ms: Milliseconds = 300_000
+    outage_backoff_max_ms: Milliseconds = 10_000
+    """The longest pause of a loop while a part is away."""
+
+    ledger_budget_ms: Milliseconds = 30_000
+    """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
+    connect_timeout_ms: Milliseconds = 5_000
+    statement_timeout_ms: Annotated[int, Field(ge=1_000, le=24 * 60 * 60 * 1_000)] = 30_000
+    """What is shorter would cut off sound statements of a batch, each time anew."""
+    redis_timeout_ms: Milliseconds = 2_000
+
+    status_full: bool = False
+    """Publish ``{"intentId","status","updatedAt"}`` instead of ``{"status"}``."""
+    status_queue_size_max: PositiveInt = 10_000
+    notifications_field: Annotated[str, Field(min_length=1)] = "payload"
+    notifications_maxlen: PositiveInt | None = None
+    """Trim the stream to about this length; without it nothing is trimmed."""
+    notifications_batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
+
+    health_host: str = "127.0.0.1"
+    health_port: Annotated[int, Field(ge=0, le=65_535)] = 8_080
+    """Port of ``/livez`` and ``/readyz``; 0 switches them off."""
+
+
 S = TypeVar("S", bound=DatabaseSettings)
 
 
@@ -143,6 +149,11 @@ def load_settings() -> Settings:
         SettingsError: with every fault, by the name of its variable.
     """
     return _load(Settings)
+
+
+def load_ledger_settings() -> LedgerSettings:
+    """Read what a command needs that touches no Redis; raises like ``load_settings``."""
+    return _load(LedgerSettings)
 
 
 def load_database_settings() -> DatabaseSettings:

@@ -123,6 +123,12 @@ class InMemoryDatabase:
             event = replace(row.event, retry_count=retry_count)
             self.tables.events[event_id] = replace(row, event=event)
 
+    def set_age(self, event_id: EventId, age: timedelta) -> None:
+        """Set when an event was created, counted back from now."""
+        with self._changed:
+            row = self.tables.events[event_id]
+            self.tables.events[event_id] = replace(row, created_at=self.now - age)
+
     def advance(self, duration: timedelta) -> None:
         """Let time pass."""
         with self._changed:
@@ -199,10 +205,10 @@ class Transaction:
             self._is_lost = True
             raise fault
 
-    def lock(self, *keys: Hashable) -> None:
+    def lock(self, *keys: Hashable, timeout_s: float = LOCK_TIMEOUT_S) -> None:
         """Lock all of *keys*, waiting for whoever holds one of them."""
         with self.database._changed:
-            if not self.database._changed.wait_for(lambda: self.try_lock(*keys), LOCK_TIMEOUT_S):
+            if not self.database._changed.wait_for(lambda: self.try_lock(*keys), timeout_s):
                 raise DatabaseUnavailableError("lock time-out")
 
     def try_lock(self, *keys: Hashable) -> bool:

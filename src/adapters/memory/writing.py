@@ -65,7 +65,7 @@ def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:
         HistoryRow(intent_id=settle.intent_id, currency=settle.currency, line=line)
         for line in settle.history
     ]
-    _audit(transaction, settle.intent_id, settle.audit)
+    write_audit(transaction, settle.intent_id, settle.audit)
     for job in settle.jobs:
         transaction.changes.jobs.setdefault(job.notification_id, job)
     return StatusMessage(intent_id=settle.intent_id, status=settle.status, updated_at=now)
@@ -112,7 +112,7 @@ def _review(transaction: Transaction, review: Review) -> None:
         intent=replace(intent.intent, status=review.audit.status_to),
         updated_at=transaction.database.now,
     )
-    _audit(transaction, review.intent_id, review.audit)
+    write_audit(transaction, review.intent_id, review.audit)
 
 
 def _finish(transaction: Transaction, event_id: EventId) -> None:
@@ -135,12 +135,19 @@ def _pending(transaction: Transaction, event_id: EventId) -> EventRow | None:
     return row if row is not None and row.status == "pending" else None
 
 
-def _audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent) -> None:
+def write_audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent) -> None:
+    """Add an audit row.
+
+    Raises:
+        RowsRefusedError: Postgres would refuse a value.
+    """
     _refuse_texts(audit.reason)
     _refuse_json(audit.payload_json)
     if "\\u0000" in audit.payload_json:
         raise RowsRefusedError("jsonb does not take \\u0000")
-    transaction.changes.audit.append(AuditRow(intent_id=intent_id, audit=audit))
+    transaction.changes.audit.append(
+        AuditRow(intent_id=intent_id, audit=audit, created_at=transaction.database.now)
+    )
 
 
 def _refuse_unfit(settle: Settle) -> None:
