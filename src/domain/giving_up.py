@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from domain.audit import audit_event
 from domain.conclusions import Review
-from domain.intents import Action, IntentStatus
+from domain.intents import IntentStatus
 from domain.moved_money import Moved
 from domain.named_events import NamedEvent, NothingToDo, Operator, Refused
 from domain.sanitising import sanitise

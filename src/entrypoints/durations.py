@@ -33,7 +33,7 @@ def parse_duration(text: str) -> timedelta:
 
 def show_duration(seconds: int) -> str:
     """Return *seconds*, 0 or more, by their two largest units: ``3h 20m``."""
-    parts = []
+    parts: list[str] = []
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
         count, seconds = divmod(seconds, size)
         if count or (unit == "s" and not parts):

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import psycopg
 
-
 from adapters.postgres import writing
 from adapters.postgres.claiming import READ_ROWS, claimed_of_row
 from adapters.postgres.connection import BoundedConnection
