@@ -20,6 +20,7 @@ from tests.contracts.ledger import new_id
 from tests.contracts.settling import SettlingContract, assert_settled
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
+from tests.contracts.settling_reviews import ReviewContract
 from tests.contracts.wallet import POST, Wallet, a_pending
 from tests.integration.postgres.postgres_bench import PostgresBench
 from tests.integration.tigerbeetle.bank import TigerBeetleBank
@@ -72,6 +73,10 @@ class TestPoison(OnInMemoryLedger, PoisonContract):
 
 class TestReplays(OnInMemoryLedger, ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestReviews(OnInMemoryLedger, ReviewContract):
+    """Giving up and coming back."""
 
 
 class TestRefusedRows(OnInMemoryLedger):
@@ -258,3 +263,7 @@ class TestPoisonOnTigerBeetle(OnTigerBeetle, PoisonContract):
 
 class TestReplaysOnTigerBeetle(OnTigerBeetle, ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestReviewsOnTigerBeetle(OnTigerBeetle, ReviewContract):
+    """Giving up and coming back."""

@@ -8,6 +8,8 @@ import psycopg
 
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.notification_queue import PostgresNotificationQueue
+from adapters.postgres.operator_store import PostgresOperatorStore
+from adapters.postgres.outbox_reader import PostgresOutboxReader
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
 from application.ports.event_store import EventStore
@@ -24,6 +26,8 @@ class PostgresBench:
         self.url = url
         self.outbox = PostgresOutboxRepository(pool)
         self.notifications = PostgresNotificationQueue(pool)
+        self.reader = PostgresOutboxReader(pool)
+        self.operators = PostgresOperatorStore(pool=pool, lock_timeout_ms=100)
 
     @contextmanager
     def producer(self) -> Iterator[EventStore]:
@@ -120,6 +124,14 @@ class PostgresBench:
     def set_retry_count(self, event_id: EventId, retry_count: int) -> None:
         self.execute(
             "UPDATE pm.outbox_event SET retry_count = %s WHERE id = %s", retry_count, event_id
+        )
+
+    def set_age(self, event_id: EventId, age_s: float) -> None:
+        self.execute(
+            "UPDATE pm.outbox_event SET created_at = now() - %s * interval '1 second'"
+            " WHERE id = %s",
+            age_s,
+            event_id,
         )
 
     @contextmanager

@@ -8,6 +8,7 @@ from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.settling import SettlingContract
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
+from tests.contracts.settling_reviews import ReviewContract
 from tests.contracts.wallet import Wallet
 from tests.unit.memory.memory_bank import MemoryBank
 from tests.unit.memory.memory_bench import InMemoryBench
@@ -34,3 +35,7 @@ class TestPoison(PoisonContract):
 
 class TestReplays(ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestReviews(ReviewContract):
+    """Giving up and coming back."""

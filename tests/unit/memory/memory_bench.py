@@ -8,6 +8,8 @@ from datetime import timedelta
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.event_store import InMemoryEventStore
 from adapters.memory.notification_queue import InMemoryNotificationQueue
+from adapters.memory.operator_store import InMemoryOperatorStore
+from adapters.memory.outbox_reader import InMemoryOutboxReader
 from adapters.memory.outbox_repository import InMemoryOutboxRepository
 from application.ports.event_store import EventStore
 from domain.conclusions import AuditEvent, HistoryLine, PushJob
@@ -29,6 +31,14 @@ class InMemoryBench:
     @property
     def notifications(self) -> InMemoryNotificationQueue:
         return InMemoryNotificationQueue(self.database)
+
+    @property
+    def reader(self) -> InMemoryOutboxReader:
+        return InMemoryOutboxReader(self.database)
+
+    @property
+    def operators(self) -> InMemoryOperatorStore:
+        return InMemoryOperatorStore(database=self.database, lock_timeout_s=0.1)
 
     @contextmanager
     def producer(self) -> Iterator[EventStore]:
@@ -83,6 +93,9 @@ class InMemoryBench:
 
     def set_retry_count(self, event_id: EventId, retry_count: int) -> None:
         self.database.set_retry_count(event_id, retry_count)
+
+    def set_age(self, event_id: EventId, age_s: float) -> None:
+        self.database.set_age(event_id, timedelta(seconds=age_s))
 
     @contextmanager
     def hold_intent(self, *intent_ids: IntentId) -> Iterator[None]:

@@ -5,6 +5,8 @@ import pytest
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.notification_queue import NotificationQueueContract
+from tests.contracts.operator_store import OperatorStoreContract
+from tests.contracts.outbox_reader import OutboxReaderContract
 from tests.contracts.outbox_repository import ClaimContract, WriteContract
 from tests.unit.memory.memory_bench import InMemoryBench
 
@@ -28,3 +30,11 @@ class TestInMemoryNotificationQueue(NotificationQueueContract):
 
 class TestInMemoryEventStore(EventStoreContract):
     """The producers' side."""
+
+
+class TestInMemoryOutboxReader(OutboxReaderContract):
+    """The operator's lists."""
+
+
+class TestInMemoryOperatorStore(OperatorStoreContract):
+    """The operator's changes."""
