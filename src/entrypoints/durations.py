@@ -7,12 +7,7 @@ from typing import Final
 DAYS_MAX: Final = 36_500
 """A hundred years: more is a slip, and the database could not count back so far."""
 
-_UNITS: Final = {
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-}
+_UNITS_S: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _DURATION: Final = re.compile(r"([0-9]{1,10})([smhd])", re.ASCII)
 
 
@@ -25,16 +20,16 @@ def parse_duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is no duration: write for example 30s, 90m, 24h or 7d")
-    duration = int(match[1]) * _UNITS[match[2]]
-    if duration > timedelta(days=DAYS_MAX):
+    seconds = int(match[1]) * _UNITS_S[match[2]]
+    if seconds > DAYS_MAX * _UNITS_S["d"]:
         raise ValueError(f"{text!r} is longer than {DAYS_MAX} days")
-    return duration
+    return timedelta(seconds=seconds)
 
 
 def show_duration(seconds: int) -> str:
     """Return *seconds*, 0 or more, by their two largest units: ``3h 20m``."""
     parts: list[str] = []
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
+    for unit, size in _UNITS_S.items():
         count, seconds = divmod(seconds, size)
         if count or (unit == "s" and not parts):
             parts.append(f"{count}{unit}")

@@ -146,14 +146,16 @@ def _carried_out(carry_out: Decide, event_id: EventId, by: Operator) -> Decision
 
 
 def _confirmed() -> bool:
-    # Without a stdin, or at its end, there is nobody to say yes.
-    if sys.stdin is None:
-        return False
+    # On stderr, all of it: what is on stdout may be read by a program.
+    typer.echo("Go on? [y/N] ", err=True, nl=False)
     try:
-        return typer.confirm("Go on?", err=True)
-    except typer.Abort:
+        # Without a stdin, or at its end, there is nobody to say yes.
+        answer = "" if sys.stdin is None else sys.stdin.readline()
+    except KeyboardInterrupt:
+        answer = ""
+    if not answer.endswith("\n"):
         typer.echo(err=True)
-        return False
+    return answer.strip().lower() in ("y", "yes")
 
 
 def _exit_code(decisions: Sequence[Decision | Held]) -> int:

@@ -27,14 +27,14 @@ LogLine = dict[str, Any]
 
 
 def run_command(
-    *arguments: str, environment: Mapping[str, str]
+    *arguments: str, environment: Mapping[str, str], typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``outbox-worker`` with *arguments* to its end."""
+    """Run ``outbox-worker`` with *arguments* to its end; *typed* is all that it can read."""
     return subprocess.run(
         [CONSOLE_SCRIPT, *arguments],
         cwd=REPOSITORY,
         env=_environment(environment),
-        stdin=subprocess.DEVNULL,
+        input=typed,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -22,8 +22,8 @@ Done = subprocess.CompletedProcess[str]
 class Run(Protocol):
     """Runs ``outbox-worker`` with nothing but what its commands need for settings."""
 
-    def __call__(self, *arguments: object) -> Done:
-        """Return what it printed, and its exit code."""
+    def __call__(self, *arguments: object, typed: str = "") -> Done:
+        """Return what it printed, and its exit code; *typed* is what it is answered."""
         ...
 
 
@@ -57,8 +57,10 @@ def ledger_server(wallet: Wallet) -> Iterator[LedgerServer]:
 def run(database_url: str) -> Run:
     """Run a command that needs no ledger."""
 
-    def run(*arguments: object) -> Done:
-        return run_command(*map(str, arguments), environment={"DATABASE_URL": database_url})
+    def run(*arguments: object, typed: str = "") -> Done:
+        return run_command(
+            *map(str, arguments), environment={"DATABASE_URL": database_url}, typed=typed
+        )
 
     return run
 
@@ -74,8 +76,8 @@ def run_fail(database_url: str, ledger_server: LedgerServer) -> Run:
         "OUTBOX_LEDGER_DEADLINE_MS": "1000",
     }
 
-    def run(*arguments: object) -> Done:
-        return run_command("fail", *map(str, arguments), environment=environment)
+    def run(*arguments: object, typed: str = "") -> Done:
+        return run_command("fail", *map(str, arguments), environment=environment, typed=typed)
 
     return run
 
@@ -84,6 +86,3 @@ def document(done: Done) -> Any:
     """Return the one JSON document that was printed."""
     assert done.stderr == ""
     return json.loads(done.stdout)
-
-
-LONG_ERROR: Final = "e" * 500
