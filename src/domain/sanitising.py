@@ -10,5 +10,9 @@ def sanitise(text: str) -> str:
 
     Lone surrogates, which no database takes, are replaced as well.
     """
-    printable = "".join(char if char.isprintable() else " " for char in text[:ERROR_CHARS_MAX])
-    return printable.strip()
+    return printable(text[:ERROR_CHARS_MAX]).strip()
+
+
+def printable(text: str) -> str:
+    """Return *text* at its full length, with a space for each character that is not printable."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -170,20 +170,18 @@ def _say(event_id: EventId, decision: Decision | Held, *, will: bool) -> None:
 
 
 def _words(decision: Decision | Held, *, will: bool) -> str:
-    becomes, of_intent = ("will become", "will become") if will else ("is now", "is now")
+    is_now, becomes = ("will be", "will become") if will else ("is", "is now")
     match decision:
-        case Requeue(intent_status=None):
-            return f"{becomes} pending, without failures, and due at once"
         case Requeue():
-            return (
-                f"{becomes} pending, without failures, and due at once;"
-                f" intent {decision.intent_id} {of_intent} {decision.intent_status}"
-            )
+            event = f"{is_now} pending, with no failure counted and no backoff"
+            if decision.intent_status is None:
+                return event
+            return f"{event}; intent {decision.intent_id} {becomes} {decision.intent_status}"
         case Review(audit=None):
             return f"{becomes} failed; there is no intent {decision.intent_id}"
         case Review():
             return (
-                f"{becomes} failed; intent {decision.intent_id} {of_intent} MANUAL_REVIEW;"
+                f"{becomes} failed; intent {decision.intent_id} {becomes} MANUAL_REVIEW;"
                 " nobody is told, no money moves"
             )
         case NothingToDo():

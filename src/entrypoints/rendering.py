@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.dossier import Dossier, IntentSheet
-from domain.sanitising import sanitise
+from domain.sanitising import printable
 from domain.waiting import ActionStatistics, ListedEvent, Page, Stuck, Wait, wait_of
 from entrypoints.durations import show_duration
 
@@ -53,7 +53,7 @@ def print_queue(page: Page, console: Console) -> None:
             for event in page.events
         ],
     )
-    console.print(_how_many(page, "pending"))
+    console.print(_how_many(page, "pending") + ".")
 
 
 def print_stuck(stuck: Stuck, console: Console, *, older_than: str) -> None:
@@ -79,12 +79,14 @@ def print_stuck(stuck: Stuck, console: Console, *, older_than: str) -> None:
     if not stuck.is_any:
         console.print("Nothing is stuck.")
         return
-    if stuck.failed.total:
-        console.print(_how_many(stuck.failed, "failed, and a person is needed"))
-    if stuck.behind:
-        console.print(f"{len(stuck.behind)} wait behind those.")
-    if stuck.waiting.total:
-        console.print(_how_many(stuck.waiting, f"pending for longer than {older_than}"))
+    counts = [
+        _how_many(stuck.failed, "failed, which needs a person") if stuck.failed.total else "",
+        f"{len(stuck.behind)} behind a failed one" if stuck.behind else "",
+        _how_many(stuck.waiting, f"pending for longer than {older_than}")
+        if stuck.waiting.total
+        else "",
+    ]
+    console.print(f"{'; '.join(filter(None, counts))}.")
 
 
 def print_retried(page: Page, console: Console, *, more_than: int) -> None:
@@ -106,7 +108,7 @@ def print_retried(page: Page, console: Console, *, more_than: int) -> None:
             for event in page.events
         ],
     )
-    console.print(_how_many(page, f"pending with more than {more_than} failures"))
+    console.print(_how_many(page, f"pending with more than {more_than} failures") + ".")
 
 
 def print_statistics(statistics: Sequence[ActionStatistics], console: Console) -> None:
@@ -256,7 +258,7 @@ def _intent_rows(sheet: IntentSheet | None) -> list[tuple[object, ...]]:
 def _how_many(page: Page, what: str) -> str:
     shown = len(page.events)
     first = f"{shown:,} of " if shown < page.total else ""
-    return f"{first}{page.total:,} {what}."
+    return f"{first}{page.total:,} {what}"
 
 
 def _seconds(milliseconds: int | None) -> str | None:
@@ -283,5 +285,9 @@ def _print_table(
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text("-" if cell is None else sanitise(str(cell))) for cell in row))
-    console.print(table)
+        table.add_row(*(Text("-" if cell is None else printable(str(cell))) for cell in row))
+    with console.capture() as capture:
+        console.print(table)
+    # The last column is filled up to its width: nobody wants that in a file.
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    console.file.write("\n".join([*lines, ""]))

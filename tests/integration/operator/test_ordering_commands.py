@@ -58,9 +58,9 @@ def test_requeue_says_what_it_will_do_and_does_it_on_a_yes(
 
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
-        f"event {given_up.event_id}: {becomes} pending, without failures, and due at once;"
+        f"event {given_up.event_id}: {is_now} pending, with no failure counted and no backoff;"
         f" intent {given_up.intent_id} {becomes} AUTHORIZED"
-        for becomes in ("will become", "is now")
+        for is_now, becomes in (("will be", "will become"), ("is", "is now"))
     ]
     assert "Go on? [y/N]" in done.stderr
     assert last_audit(bench, given_up) == (

@@ -74,6 +74,7 @@ def test_a_duration_that_is_none_names_its_option() -> None:
 
 def test_an_event_is_one_line_below_the_header() -> None:
     header, line, summary = printed(EVENT, width=10_000)
+    assert line.endswith(" due")
 
     assert header.split() == [
         *("id", "intent", "action", "retries", "age", "created", "why", "it", "waits")
