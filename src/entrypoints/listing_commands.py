@@ -55,7 +55,9 @@ def stuck(
 
 
 def retries(
-    more_than: Annotated[int, typer.Option(min=0, help="More failures than this.")] = 5,
+    more_than: Annotated[
+        int, typer.Option(min=0, max=2**31 - 1, help="More failures than this.")
+    ] = 5,
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ is reported in the end is what was done.
 import os
 import pwd
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
@@ -117,25 +117,23 @@ def _order(
     if as_json and not yes:
         raise typer.BadParameter("nobody can be asked with --json: give --yes, too")
     by = Operator(name=operator_name(), reason=reason)
-    if not yes:
-        planned = {event_id: plan(event_id, by) for event_id in event_ids}
-        for event_id, decision in planned.items():
-            _say(event_id, decision, will=True)
-        if not any(isinstance(decision, Requeue | Review) for decision in planned.values()):
-            return _exit_code(list(planned.values()))
-        if not _confirmed():
-            typer.echo("nothing was done", err=True)
-            return 1
-    done: dict[EventId, Decision | Held] = {}
-    for event_id in event_ids:
-        done[event_id] = _carried_out(carry_out, event_id, by)
+    # Also with --yes: a ledger that is away is found out before anything is locked.
+    outcomes: dict[EventId, Decision | Held] = {id_: plan(id_, by) for id_ in event_ids}
+    if not as_json:
+        _say(outcomes, will=True)
+    feasible = [id_ for id_, planned in outcomes.items() if isinstance(planned, Requeue | Review)]
+    if feasible and not yes and not _confirmed():
+        typer.echo("nothing was done", err=True)
+        return 1
+    for event_id in feasible:
+        outcomes[event_id] = _carried_out(carry_out, event_id, by)
         if not as_json:
-            _say(event_id, done[event_id], will=False)
+            _say({event_id: outcomes[event_id]}, will=False)
     if as_json:
         rendering.print_json(
-            {"results": [_document(event_id, decision) for event_id, decision in done.items()]}
+            {"results": [_document(event_id, outcome) for event_id, outcome in outcomes.items()]}
         )
-    return _exit_code(list(done.values()))
+    return _exit_code(list(outcomes.values()))
 
 
 def _carried_out(carry_out: Decide, event_id: EventId, by: Operator) -> Decision | Held:
@@ -164,9 +162,10 @@ def _exit_code(decisions: Sequence[Decision | Held]) -> int:
     return int(any(isinstance(decision, Refused) for decision in decisions))
 
 
-def _say(event_id: EventId, decision: Decision | Held, *, will: bool) -> None:
-    is_error = isinstance(decision, Refused | Held)
-    typer.echo(f"event {event_id}: {_words(decision, will=will)}", err=is_error)
+def _say(outcomes: Mapping[EventId, Decision | Held], *, will: bool) -> None:
+    for event_id, outcome in outcomes.items():
+        is_error = isinstance(outcome, Refused | Held)
+        typer.echo(f"event {event_id}: {_words(outcome, will=will)}", err=is_error)
 
 
 def _words(decision: Decision | Held, *, will: bool) -> str:

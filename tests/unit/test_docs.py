@@ -4,6 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
+
+from entrypoints.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -33,3 +36,12 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
 
     assert [path for path in linked if not (document.parent / path).exists()] == []
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_document_names_exists(document: Path) -> None:
+    named = set(
+        re.findall(r"(?:`|\$ |^)outbox-worker ([a-z]+)", document.read_text(), re.MULTILINE)
+    )
+
+    assert named <= set(get_group(app).commands)

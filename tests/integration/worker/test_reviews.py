@@ -50,6 +50,7 @@ def test_an_operator_waits_in_vain_for_a_worker_that_is_settling_and_changes_not
     ledger: FaultyLedger,
 ) -> None:
     payments = payment_manager.order(1)
+    payment_manager.execute("UPDATE pm.outbox_event SET retry_count = 1")
     gate = Gate(ledger, Moment.BEFORE_CHAINS)
     worker = start_worker(**settings | {"OUTBOX_LEDGER_DEADLINE_MS": "60000"})
     gate.wait_reached(worker)
@@ -68,5 +69,8 @@ def test_an_operator_waits_in_vain_for_a_worker_that_is_settling_and_changes_not
     assert all("try again in a moment" in done.stderr for done in held)
     assert too_late.returncode == 1
     assert "it is processed" in too_late.stderr
-    payment_manager.assert_settled_once(payments)
+    assert payment_manager.execute("SELECT status_from, status_to FROM pm.intent_event") == [
+        ("AUTHORIZED", payments[0].status)
+    ]
+    assert payment_manager.execute("SELECT status FROM pm.intent") == [(payments[0].status,)]
     assert worker.stop() == 0
