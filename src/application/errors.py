@@ -25,6 +25,10 @@ class DatabaseUnavailableError(OutageError):
     """Postgres is away, overloaded, in recovery, or took the connection back."""
 
 
+class HeldByOthersError(DatabaseUnavailableError):
+    """A worker or PM held the row for longer than an operator's command waits for it."""
+
+
 class RedisUnavailableError(OutageError):
     """Redis is away, refuses writes, or did not answer within the time-out."""
 

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from importlib.metadata import version
-from typing import Annotated, Final
+from typing import Annotated
 
 import structlog
 import typer
@@ -12,14 +12,13 @@ from dependency_injector import providers
 
 from adapters.postgres.migrations import apply_migrations
 from application.errors import OutageError, OutboxError
+from entrypoints import listing_commands, ordering_commands
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
+from entrypoints.exit_codes import EX_CONFIG, EX_UNAVAILABLE
 from entrypoints.logs import configure_logs, lossy_stderr
 from entrypoints.reconcile_command import reconcile
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
-
-EX_UNAVAILABLE: Final = 69
-EX_CONFIG: Final = 78
 
 log = structlog.get_logger(__name__)
 
@@ -145,3 +144,7 @@ def demo(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = Options(intents=intents, seed=seed, with_faults=faults, keep=keep)
     raise typer.Exit(0 if run_demo(Console(), options) else 1)
+
+
+listing_commands.register(app)
+ordering_commands.register(app)

@@ -46,7 +46,7 @@ class DatabaseSettings(BaseSettings):
 
 
 class LedgerSettings(DatabaseSettings):
-    """What a command needs that compares Postgres with the ledger."""
+    """What a command needs that touches Postgres and the ledger, and no Redis."""
 
     tigerbeetle_addresses: Annotated[str, Field(validation_alias="TIGERBEETLE_ADDRESSES")]
     """``host:port`` of every replica, separated by commas; names are resolved. For trying
@@ -151,14 +151,14 @@ def load_settings() -> Settings:
     return _load(Settings)
 
 
+def load_ledger_settings() -> LedgerSettings:
+    """Read what a command needs that touches no Redis; raises like ``load_settings``."""
+    return _load(LedgerSettings)
+
+
 def load_database_settings() -> DatabaseSettings:
     """Read what a command needs that only touches Postgres; raises like ``load_settings``."""
     return _load(DatabaseSettings)
-
-
-def load_ledger_settings() -> LedgerSettings:
-    """Read what a command needs that compares Postgres with the ledger; raises likewise."""
-    return _load(LedgerSettings)
 
 
 def _load(kind: type[S]) -> S:

@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 from domain.reconciliation.differences import DifferenceKind
+from entrypoints.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -43,3 +45,12 @@ def test_what_reconcile_tells_is_explained_kind_by_kind() -> None:
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
         str(kind) for kind in DifferenceKind
     ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_document_names_exists(document: Path) -> None:
+    named = set(
+        re.findall(r"(?:`|\$ |^)outbox-worker ([a-z]+)", document.read_text(), re.MULTILINE)
+    )
+
+    assert named <= set(get_group(app).commands)

@@ -7,7 +7,7 @@ from typing import Final
 from application.ports.event_store import EventStore
 from domain.audit import AUTHOR
 from domain.conclusions import AuditEvent
-from domain.intents import Action, EventId, IntentStatus
+from domain.intents import Action, EventId
 from domain.payloads import InvalidPayloadError, parse_fee_splits
 from domain.reconciliation.differences import Difference
 
@@ -66,7 +66,7 @@ def _audit(difference: Difference, action: Action, event_id: EventId) -> AuditEv
     }
     return AuditEvent(
         status_from=difference.status,
-        status_to=IntentStatus(difference.status),
+        status_to=difference.status,
         reason=REASON,
         payload_json=json.dumps(payload, separators=(",", ":")),
     )

@@ -9,6 +9,8 @@ import psycopg
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.postgres.notification_queue import PostgresNotificationQueue
+from adapters.postgres.operator_store import PostgresOperatorStore
+from adapters.postgres.outbox_reader import PostgresOutboxReader
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
 from application.ports.event_store import EventStore
@@ -25,6 +27,8 @@ class PostgresBench:
         self.url = url
         self.outbox = PostgresOutboxRepository(pool)
         self.notifications = PostgresNotificationQueue(pool)
+        self.reader = PostgresOutboxReader(pool)
+        self.operators = PostgresOperatorStore(pool=pool, lock_timeout_ms=100)
 
     @contextmanager
     def producer(self) -> Iterator[EventStore]:

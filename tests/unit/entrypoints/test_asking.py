@@ -22,3 +22,13 @@ def test_without_anybody_to_ask_it_is_a_no() -> None:
 
     assert not is_confirmed("Order 2?", answers=None, output=output)
     assert output.getvalue() == "Order 2? [y/N] \n"
+
+
+def test_an_interrupt_is_a_no() -> None:
+    class Interrupted(io.BytesIO):
+        def read1(self, *_: object) -> bytes:
+            raise KeyboardInterrupt
+
+    answers = io.TextIOWrapper(Interrupted(b"y\n"))
+
+    assert not is_confirmed("Order 2?", answers=answers, output=io.StringIO())
