@@ -11,11 +11,13 @@ import typer
 from dependency_injector import providers
 
 from adapters.postgres.migrations import apply_migrations
-from application.errors import OutageError, OutboxError
+from application.errors import OutageError, OutboxError, SharedSessionError
+from application.ports.exclusive_lock import ExclusiveLock
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
 from entrypoints.logs import configure_logs, lossy_stderr
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
+from entrypoints.wake_up_command import app as wake_up_app
 
 EX_UNAVAILABLE: Final = 69
 EX_CONFIG: Final = 78
@@ -29,6 +31,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(wake_up_app, name="wake-up")
 
 
 def main() -> None:
@@ -64,7 +67,15 @@ def _options(
 
 
 @app.command()
-def run() -> None:
+def run(
+    exclusive: Annotated[
+        bool,
+        typer.Option(
+            "--exclusive",
+            help="Settle only while no other exclusive worker does; else stand by to take over.",
+        ),
+    ] = False,
+) -> None:
     """Settle intents until SIGTERM or SIGINT; a second signal ends it at once.
 
     Settings come from the environment: DATABASE_URL, REDIS_URL, TIGERBEETLE_ADDRESSES,
@@ -77,16 +88,34 @@ def run() -> None:
     configure_logs(format=settings.log_format, level=settings.log_level)
     for name in unknown_variables():
         log.warning("outbox: unknown setting is ignored", variable=name)
+    if exclusive:
+        settings = settings.model_copy(update={"exclusive": True})
     run_worker(Container(settings=providers.Object(settings)))
 
 
 def run_worker(container: Container) -> None:
-    """Run the worker that *container* wires, on the main thread, until it is told to stop."""
+    """Run the worker that *container* wires, on the main thread, until it is told to stop.
+
+    Raises:
+        SharedSessionError: it is to be exclusive, and its database has no lock to give.
+    """
     with running(container):
+        if container.settings().exclusive:
+            _assert_lockable(container.exclusive_lock())
         if not container.worker().run():
             # Nothing is closed, and no interpreter taken down, under a thread that hangs in a
             # driver. Its connections fall with the process.
             os._exit(0)
+
+
+def _assert_lockable(lock: ExclusiveLock) -> None:
+    try:
+        lock.check()
+    except SharedSessionError as error:
+        raise SharedSessionError(f"run --exclusive: {error}") from error
+    except OutboxError:
+        # As with every other part, this is told by the worker, and over when it is over.
+        return
 
 
 @app.command()

@@ -17,7 +17,7 @@ from application.ports.probe import Probe
 from application.use_cases.diagnose import Diagnose
 from domain.concluding import Rules
 from entrypoints.adapter_builders import build_notifications_redis, build_redis
-from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
+from entrypoints.settings import NOTIFICATIONS_STREAM, Settings, connections_needed
 
 FEE_PSP: Final = "IPPS"
 FEE_CURRENCY: Final = "THB"
@@ -47,7 +47,9 @@ def build_diagnose(
     dsn = settings.database_url.get_secret_value()
     timeout_s = settings.connect_timeout_ms / 1_000
     probes: Sequence[Probe] = [
-        PostgresProbe(dsn=dsn, timeout_s=timeout_s, connections_needed=settings.lanes + 1),
+        PostgresProbe(
+            dsn=dsn, timeout_s=timeout_s, connections_needed=connections_needed(settings)
+        ),
         RemoteLedgerProbe(ledger=accounts)
         if isinstance(accounts, RemoteLedger)
         else TigerBeetleProbe(addresses=settings.tigerbeetle_addresses, accounts=accounts),

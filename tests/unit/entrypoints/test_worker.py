@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -157,6 +157,100 @@ def test_a_lane_has_more_to_do_only_after_events_were_finished(
 
     with capture_logs():
         assert [step(), step()] == [True, False]
+
+
+@dataclass(slots=True)
+class Backlog:
+    """Implements ``OutboxRepository``: as many events as are asked for; notes how many."""
+
+    left: int
+    limits: list[int] = field(default_factory=list)
+
+    def rehearse(self) -> None:
+        pass
+
+    @contextmanager
+    def claim(self, *, limit: int) -> Iterator[ClaimedBatch]:
+        self.limits.append(limit)
+        taken = min(limit, self.left)
+        self.left -= taken
+        yield FakeBatch(events=[a_claim(intent=None, psp=None)] * taken)
+
+
+def lanes_on(backlog: Backlog, ledger: FaultyLedger, health: Health) -> tuple[LaneStep, list[str]]:
+    """Return a step with batches of up to 200, and who it has woken."""
+    settle_batch = SettleBatch(
+        outbox=backlog,
+        ledger=ledger,
+        announcements=StatusQueue(size_max=10),
+        rules=rules(),
+        batch_size=200,
+        ledger_budget_s=60.0,
+        jobs_written=lambda: None,
+    )
+    woken: list[str] = []
+    step = LaneStep(
+        outbox=backlog,
+        settle_batch=settle_batch,
+        ledger=ledger,
+        health=health,
+        wake_another=lambda: woken.append("lane"),
+    )
+    return step, woken
+
+
+def test_batches_grow_under_load_and_shrink_when_it_is_over(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    backlog = Backlog(left=64 + 128 + 200 + 10)
+    step, woken = lanes_on(backlog, ledger, health)
+
+    with capture_logs():
+        for _ in range(6):
+            step()
+
+    assert backlog.limits == [64, 128, 200, 200, 100, 64]
+    assert woken == ["lane"] * 3, "by full batches only"
+
+
+def test_each_lane_has_batches_of_its_own_size(health: Health, ledger: FaultyLedger) -> None:
+    backlog = Backlog(left=64)
+    step, _ = lanes_on(backlog, ledger, health)
+    other = replace(step)
+
+    with capture_logs():
+        step()
+        other()
+        step()
+
+    assert backlog.limits == [64, 64, 128]
+
+
+def test_a_lane_that_may_not_claim_only_sees_to_its_surroundings(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    outbox = FakeOutbox(events=[a_claim()])
+    step = lane_step(outbox, ledger, health)
+    step.may_claim = lambda: False
+
+    assert [step(), step()] == [False, False]
+
+    assert health.is_ready()
+    assert (outbox.rehearsals, outbox.claims) == (1, 0)
+    assert len(ledger.calls) == 2, "a stand-by notices at each look that the ledger is away"
+
+
+def test_a_turn_that_ends_while_the_ledger_is_asked_is_not_used(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    outbox = FakeOutbox(events=[a_claim()])
+    step = lane_step(outbox, ledger, health)
+    step.may_claim = lambda: not ledger.calls
+
+    step()
+
+    assert ledger.calls
+    assert outbox.claims == 0
 
 
 # The steps of the helpers.
