@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from application.ports.ledger import Ledger
 from application.ports.notification_queue import NotificationQueue
@@ -29,6 +30,8 @@ from entrypoints.worker import (
     PublishStep,
     Worker,
 )
+
+_PUBLISHER_WAIT_MAX_S: Final = 1.0
 
 
 def build_jitter() -> Jitter:
@@ -101,7 +104,9 @@ def build_publisher_loop(
     settings: Settings, publish: PublishStatuses, pace: Pace, health: Health
 ) -> Loop:
     """Return the loop that publishes live statuses."""
-    step = PublishStep(publish=publish, health=health, timeout_s=settings.tick_ms / 1_000)
+    # A stop waits for it, so a long tick must not make it long.
+    timeout_s = min(settings.tick_ms / 1_000, _PUBLISHER_WAIT_MAX_S)
+    step = PublishStep(publish=publish, health=health, timeout_s=timeout_s)
     return Loop(PUBLISHER, step, pace=pace, health=health, redis_part=Part.STATUS, owner=PUBLISHER)
 
 
