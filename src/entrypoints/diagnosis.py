@@ -48,7 +48,11 @@ def build_diagnose(
     timeout_s = settings.connect_timeout_ms / 1_000
     probes: Sequence[Probe] = [
         PostgresProbe(
-            dsn=dsn, timeout_s=timeout_s, connections_needed=connections_needed(settings)
+            dsn=dsn,
+            timeout_s=timeout_s,
+            connections_needed=connections_needed(settings),
+            listens=settings.wake_up == "auto",
+            is_exclusive=settings.exclusive,
         ),
         RemoteLedgerProbe(ledger=accounts)
         if isinstance(accounts, RemoteLedger)
