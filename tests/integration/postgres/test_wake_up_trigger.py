@@ -51,6 +51,17 @@ def test_it_is_added_once_and_removed_without_a_trace(database_url: str) -> None
         assert execute(database_url, OWNED) == []
 
 
+def test_it_runs_once_a_statement_after_inserts_only(database_url: str) -> None:
+    switch_on(database_url)
+
+    ((definition,),) = execute(
+        database_url,
+        "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = 'outbox_wake_up'",
+    )
+
+    assert " AFTER INSERT ON pm.outbox_event FOR EACH STATEMENT EXECUTE " in str(definition)
+
+
 def test_one_that_was_disabled_is_told_and_can_be_enabled(database_url: str) -> None:
     switch_on(database_url)
     execute(database_url, "ALTER TABLE pm.outbox_event DISABLE TRIGGER outbox_wake_up")
