@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from adapters.postgres import wake_up
 from adapters.postgres.migrations import apply_migrations, migrations_folder
 from adapters.postgres.wake_up import CHANNEL, Trigger, switch_off, switch_on, wake_up_state
 from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError
@@ -88,6 +89,13 @@ def test_a_table_in_use_is_not_waited_for(database_url: str, is_on: bool) -> Non
             switch(database_url)
 
     assert trigger(database_url) is before
+
+
+def test_no_lock_is_waited_for_any_longer_than_is_said(database_url: str) -> None:
+    with wake_up._switching(database_url) as connection:
+        assert connection.execute("SHOW lock_timeout").fetchone() == ("1s",)
+
+    assert wake_up.LOCK_TIMEOUT_S == 1
 
 
 def test_a_producer_needs_no_right_for_it(database_url: str, producer_url: str) -> None:

@@ -28,6 +28,7 @@ STAND_BY = "outbox: worker is now stand-by"
 SETTLED = "outbox: intent settled"
 FAILED = "outbox: intent failed"
 DOWN = "outbox: part is down"
+LOOKS = 10
 
 StartExclusive = Callable[..., WorkerProcess]
 
@@ -77,6 +78,33 @@ def test_only_the_active_one_settles_and_both_are_ready(
     assert (settled_by(active), settled_by(stand_by)) == (30, 0)
     payment_manager.assert_settled_once(payments)
     assert_on_stream_once(redis, payments)
+
+
+def test_what_the_active_one_has_no_hand_free_for_waits(
+    payment_manager: PaymentManager,
+    start_exclusive: StartExclusive,
+    ledger: FaultyLedger,
+) -> None:
+    active = start_exclusive(OUTBOX_LANES="1")
+    active.wait_for(ACTIVE)
+    stand_by = start_exclusive()
+    stand_by.wait_for(STAND_BY)
+    gate = Gate(ledger, Moment.BEFORE_CHAINS)
+    payments = payment_manager.order(10)
+    gate.wait_reached(active)
+
+    waiting = payment_manager.order(10)
+    # The look-ups are those of the stand-by, one each time that it might have claimed.
+    calls = len(ledger.calls) + LOOKS
+    stand_by.wait_until(lambda: len(ledger.calls) >= calls, what="it looked a few times")
+    statuses = dict(payment_manager.execute("SELECT id, status FROM pm.intent"))
+    gate.open()
+
+    assert {statuses[payment.intent_id] for payment in waiting} == {"AUTHORIZED"}
+    payment_manager.wait_settled(active, stand_by)
+    assert [active.stop(), stand_by.stop()] == [0, 0]
+    assert settled_by(stand_by) == 0
+    payment_manager.assert_settled_once(payments + waiting)
 
 
 def test_one_that_is_told_to_stop_hands_over(

@@ -172,6 +172,50 @@ def test_only_an_exclusive_worker_waits_for_its_turn(environment: pytest.MonkeyP
     assert exclusive.lane_step().may_claim()
 
 
+class FakeSession:
+    """Implements ``Arrivals`` and ``ExclusiveLock``: a lock that is held, and no hints."""
+
+    def __init__(self) -> None:
+        self.used = threading.Event()
+        self.ended = 0
+
+    def wait(self, *, timeout_s: float) -> bool:
+        self.used.set()
+        return False
+
+    def hold(self) -> bool:
+        self.used.set()
+        return True
+
+    def watch(self, *, timeout_s: float) -> None:
+        pass
+
+    def close(self) -> None:
+        self.ended += 1
+
+    release = close
+
+
+@pytest.mark.parametrize("loops", ["listener", "turn_keeper"])
+def test_a_session_ends_with_its_loop_whatever_else_goes_on(
+    environment: pytest.MonkeyPatch, loops: str
+) -> None:
+    # Else an exclusive worker would keep its turn until its last batch is done.
+    environment.setenv("OUTBOX_EXCLUSIVE", "true")
+    session = FakeSession()
+    container = Container(
+        arrivals=providers.Object(session), exclusive_lock=providers.Object(session)
+    )
+    (loop,) = container.providers[loops]()
+    loop.start()
+    assert session.used.wait(10)
+
+    loop.stop()
+    loop.join(10)
+
+    assert session.ended == 1
+
+
 def test_whoever_wakes_a_lane_wakes_those_of_the_worker(container: Container) -> None:
     assert container.lanes() == container.lane_group().loops
     assert container.lane_step().wake_another == container.lane_group().wake_one
