@@ -48,6 +48,14 @@ class DatabaseMisconfiguredError(MisconfiguredError):
     """Address, password, rights or schema of Postgres do not fit."""
 
 
+class SharedSessionError(DatabaseMisconfiguredError):
+    """What needs a session of its own has none: a pooler lends a connection to many."""
+
+
+class WakeUpError(OutboxError):
+    """Nobody tells when orders come. Looking for them from time to time goes on."""
+
+
 class RowsRefusedError(OutboxError):
     """Postgres refused the values of some row; nothing of the write was kept.
 

@@ -12,11 +12,11 @@ from domain.intents import EventId, IntentId
 from entrypoints import rendering
 from entrypoints.durations import parse_duration
 from entrypoints.operator_builders import reading
+from entrypoints.options import AsJson
 
 EVENT_ID_MAX: Final = 2**31 - 1
 """What ``pm.outbox_event.id`` can hold."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many events to list at most.")]
 
 

@@ -6,7 +6,6 @@ is reported in the end is what was done.
 
 import os
 import pwd
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -22,13 +21,13 @@ from domain.requeueing import Requeue
 from entrypoints import rendering
 from entrypoints.asking import is_confirmed
 from entrypoints.exit_codes import EX_UNAVAILABLE
-from entrypoints.listing_commands import EVENT_ID_MAX, AsJson
+from entrypoints.listing_commands import EVENT_ID_MAX
 from entrypoints.operator_builders import failing, requeueing
+from entrypoints.options import AsJson, Yes
 
 Decision = Requeue | Review | NothingToDo | Refused
 Decide = Callable[[EventId, Operator], Decision]
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Reason = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Why, for the intent's audit trail.")
 ]
@@ -123,7 +122,7 @@ def _order(
     if not as_json:
         _say(outcomes, will=True)
     feasible = [id_ for id_, planned in outcomes.items() if isinstance(planned, Requeue | Review)]
-    if feasible and not yes and not _is_confirmed():
+    if feasible and not yes and not is_confirmed("Go on?"):
         typer.echo("nothing was done", err=True)
         return 1
     for event_id in feasible:
@@ -142,11 +141,6 @@ def _carried_out(carry_out: Decide, event_id: EventId, by: Operator) -> Decision
         return carry_out(event_id, by)
     except HeldByOthersError as error:
         return Held(str(error))
-
-
-def _is_confirmed() -> bool:
-    # On stderr: what is on stdout may be read by a program.
-    return is_confirmed("Go on?", answers=sys.stdin, output=sys.stderr)
 
 
 def _exit_code(decisions: Sequence[Decision | Held]) -> int:

@@ -115,7 +115,7 @@ def _is_wanted(mendable: Mendable, request: Request) -> bool:
     for one in differences:
         sys.stdout.write(f"{one.intent_id}  {one.mend}  since {one.kind}\n")
     question = f"Insert {len(differences):,}?"
-    return request.assume_yes or is_confirmed(question, answers=sys.stdin, output=sys.stderr)
+    return request.assume_yes or is_confirmed(question)
 
 
 class Progress:

@@ -109,7 +109,13 @@ class Settings(LedgerSettings):
     lanes: Annotated[int, Field(ge=1, le=64)] = 2
     batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
     tick_ms: Milliseconds = 1_000
-    """How long a lane sleeps when there is no work."""
+    """The longest that a lane without work sleeps."""
+    first_pause_ms: Milliseconds = 50
+    """How long it sleeps at first; doubles up to ``tick_ms`` while it finds nothing."""
+    wake_up: Literal["auto", "off"] = "auto"
+    """``auto``: listen on a connection more for what `outbox-worker wake-up on` switches on."""
+    exclusive: bool = False
+    """Claim only while no other exclusive worker does; ``run --exclusive`` sets it."""
     grace_ms: Milliseconds = 15_000
     """After SIGTERM: how long what is in flight may take."""
 
@@ -137,6 +143,12 @@ class Settings(LedgerSettings):
     health_host: str = "127.0.0.1"
     health_port: Annotated[int, Field(ge=0, le=65_535)] = 8_080
     """Port of ``/livez`` and ``/readyz``; 0 switches them off."""
+
+
+def connections_needed(settings: Settings) -> int:
+    """Return how many connections to Postgres a worker holds at the same time."""
+    # Each lane, and the delivery of push jobs.
+    return settings.lanes + 1 + (settings.wake_up == "auto") + settings.exclusive
 
 
 S = TypeVar("S", bound=DatabaseSettings)
