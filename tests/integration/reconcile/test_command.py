@@ -441,7 +441,7 @@ def test_where_nothing_can_be_mended_nobody_is_asked(
     [
         (["--since", "yesterday"], "how long ago"),
         (["--until", "2026-05-29"], "offset"),
-        (["--grace", "soon"], "length of time"),
+        (["--grace", "soon"], "no duration"),
         (["--since", "1h", "--until", "2h"], "before"),
         (["--since", "1h", str(UUID(int=1))], "either intents or a period"),
         (["not-an-intent"], "UUID"),
