@@ -77,6 +77,10 @@ mutants: setup ## Change the domain in many ways: do the tests notice? (minutes)
 		--requirement requirements-mutants.lock
 	@$(bin)/python tools/mutants $(bin)/mutmut tools/mutants.toml
 
+.PHONY: ledger-parity
+ledger-parity: setup ## Compare the in-memory ledger with a real one: make ledger-parity EVENTS=100000
+	$(bin)/python -m tests.parity $(if $(EVENTS),--events $(EVENTS)) $(if $(SEED),--seed $(SEED))
+
 .PHONY: clean
 clean: ## Remove .venv, caches and builds
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist mutants

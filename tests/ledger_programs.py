@@ -1,67 +1,100 @@
-"""Recorded ledger programs: what was sent to a real TigerBeetle server and what it answered.
+"""Ledger programs: requests sent one after the other, and how a ledger answered them.
 
-A file has one program a line, as JSON. Reading it is strict: a program that was not
-understood must not pass for one that agrees.
+Ids are small here; whoever runs a program on a server that keeps everything gives it new
+ones. So it is with time: see ``Program``.
 """
 
-import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
-from adapters.memory.ledger_ranges import misfits
-from domain.chains import REQUEST_EVENTS_MAX
-from domain.transfers import (
-    Account,
-    AccountFlags,
-    AccountId,
-    Transfer,
-    TransferFlags,
-    TransferId,
-)
+from domain.transfers import Account, AccountId, Transfer, TransferId
 
 BALANCES: Final = ("debits_pending", "debits_posted", "credits_pending", "credits_posted")
-_ACCOUNT_FIELDS: Final = frozenset(
-    {"id", "user_data_128", "user_data_64", "user_data_32", "ledger", "code", "flags", "timestamp"}
-)
-_TRANSFER_FIELDS: Final = frozenset(
-    {
-        "id",
-        "debit_account_id",
-        "credit_account_id",
-        "amount",
-        "pending_id",
-        "user_data_128",
-        "user_data_64",
-        "user_data_32",
-        "timeout",
-        "ledger",
-        "code",
-        "flags",
-        "timestamp",
-    }
-)
 
+LATEST_NS: Final = 1_000
+"""As a timestamp to send: that of the latest account or transfer before the request."""
 
-class MalformedProgramError(ValueError):
-    """A line that is no ledger program."""
+RELATIVE_NS_MAX: Final = 2_000
+"""Timestamps from 1 to here are sent relative to that; 0 and greater ones as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One ``create_transfers`` request and the recorded status of each transfer."""
+class CreateAccounts:
+    """One request that creates accounts."""
 
+    noun: ClassVar = "accounts"
+    accounts: tuple[Account, ...]
+
+    @property
+    def events(self) -> Sequence[Account]:
+        """The accounts, by the name that both kinds of requests share."""
+        return self.accounts
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTransfers:
+    """One request that creates transfers."""
+
+    noun: ClassVar = "transfers"
     transfers: tuple[Transfer, ...]
-    statuses: tuple[str, ...]
+
+    @property
+    def events(self) -> Sequence[Transfer]:
+        """The transfers, by the name that both kinds of requests share."""
+        return self.transfers
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Time that passed between two requests."""
+    """Time that passes between two requests."""
 
     duration_ns: int
+
+
+Step = CreateAccounts | CreateTransfers | Wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What is sent: accounts that are sure to be created, then the steps.
+
+    A timestamp of 1 to ``RELATIVE_NS_MAX`` ns is relative: ``LATEST_NS`` stands for the
+    timestamp of the program's latest record.
+    """
+
+    accounts: tuple[Account, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def account_ids(self) -> tuple[AccountId, ...]:
+        """Every account id that the program mentions, once, in the order of mention."""
+        return tuple(dict.fromkeys(self._account_ids()))
+
+    @property
+    def transfer_ids(self) -> tuple[TransferId, ...]:
+        """Every transfer id that the program mentions, once, in the order of mention."""
+        return tuple(
+            dict.fromkeys(
+                id_ for transfer in self.transfers for id_ in (transfer.id, transfer.pending_id)
+            )
+        )
+
+    @property
+    def transfers(self) -> Iterator[Transfer]:
+        """All transfers that are sent, with those that are sent again."""
+        for step in self.steps:
+            if isinstance(step, CreateTransfers):
+                yield from step.transfers
+
+    def _account_ids(self) -> Iterator[AccountId]:
+        yield from (account.id for account in self.accounts)
+        for step in self.steps:
+            if isinstance(step, CreateAccounts):
+                yield from (account.id for account in step.accounts)
+        for transfer in self.transfers:
+            yield transfer.debit_account_id
+            yield transfer.credit_account_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,166 +109,40 @@ class AccountEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """A program and all that the server answered to it."""
+class Balances:
+    """The end of a program as older recordings tell it."""
 
-    name: str
-    accounts: tuple[Account, ...]
-    steps: tuple[Request | Wait, ...]
-    account_ends: Mapping[AccountId, AccountEnd]
+    accounts: Mapping[AccountId, AccountEnd]
     transfer_amounts: Mapping[TransferId, int]
 
 
-def read_programs(path: Path) -> Iterator[Program]:
-    """Yield the programs of a file in their order; empty lines are skipped.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """The end of a program as look-ups show it.
 
-    Raises:
-        MalformedProgramError: with the line's number and what is wrong with it.
-        OSError: the file cannot be read.
+    Accounts and transfers are in the order asked for. Their timestamps begin with 0 and keep
+    order, equality and short gaps, all that two ledgers can agree upon. ``resolutions`` has the
+    ids that each search found.
     """
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield _program(json.loads(line))
-            except (ValueError, RecursionError) as error:
-                raise MalformedProgramError(f"line {number}: {error}") from error
+
+    accounts: tuple[Account, ...]
+    transfers: tuple[Transfer, ...]
+    resolutions: tuple[tuple[TransferId, ...], ...]
 
 
-def _program(value: object) -> Program:
-    program = _object(value, "the program")
-    final = _object(_field(program, "final"), "final")
-    name = _field(program, "name")
-    if not isinstance(name, str):
-        raise ValueError("name is no string")
-    accounts = tuple(_account(item) for item in _list(_field(program, "accounts"), "accounts"))
-    _check_size(accounts)
-    balances = _object(_field(final, "balances"), "final.balances")
-    amounts = _object(_field(final, "transfer_amounts"), "final.transfer_amounts")
-    return Program(
-        name=name,
-        accounts=accounts,
-        steps=tuple(_step(item) for item in _list(_field(program, "steps"), "steps")),
-        account_ends={
-            AccountId(_integer(id_, "an account's id")): _account_end(end)
-            for id_, end in balances.items()
-        },
-        transfer_amounts={
-            TransferId(_integer(id_, "a transfer's id")): _integer(amount, "an amount")
-            for id_, amount in amounts.items()
-        },
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """All that a ledger answered: the statuses of each step (of a wait none), and the end."""
+
+    statuses: tuple[tuple[str, ...], ...]
+    records: Records
 
 
-def _account(value: object) -> Account:
-    fields = _integers(value, _ACCOUNT_FIELDS, "an account")
-    account = Account(
-        id=AccountId(fields.get("id", 0)),
-        user_data_128=fields.get("user_data_128", 0),
-        user_data_64=fields.get("user_data_64", 0),
-        user_data_32=fields.get("user_data_32", 0),
-        ledger=fields.get("ledger", 0),
-        code=fields.get("code", 0),
-        flags=AccountFlags(fields.get("flags", 0)),
-        timestamp_ns=fields.get("timestamp", 0),
-    )
-    _check_range(account)
-    return account
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A program and what a real server answered."""
 
-
-def _transfer(value: object) -> Transfer:
-    fields = _integers(value, _TRANSFER_FIELDS, "a transfer")
-    transfer = Transfer(
-        id=TransferId(fields.get("id", 0)),
-        debit_account_id=AccountId(fields.get("debit_account_id", 0)),
-        credit_account_id=AccountId(fields.get("credit_account_id", 0)),
-        amount=fields.get("amount", 0),
-        pending_id=TransferId(fields.get("pending_id", 0)),
-        user_data_128=fields.get("user_data_128", 0),
-        user_data_64=fields.get("user_data_64", 0),
-        user_data_32=fields.get("user_data_32", 0),
-        timeout_s=fields.get("timeout", 0),
-        ledger=fields.get("ledger", 0),
-        code=fields.get("code", 0),
-        flags=TransferFlags(fields.get("flags", 0)),
-        timestamp_ns=fields.get("timestamp", 0),
-    )
-    _check_range(transfer)
-    return transfer
-
-
-def _step(value: object) -> Request | Wait:
-    step = _object(value, "a step")
-    if step.keys() == {"wait_s"}:
-        return Wait(_duration_ns(step["wait_s"]))
-    if step.keys() != {"create_transfers", "statuses"}:
-        raise ValueError(f"a step of unknown kind: {', '.join(sorted(step))}")
-    sent = _list(step["create_transfers"], "create_transfers")
-    transfers = tuple(_transfer(item) for item in sent)
-    _check_size(transfers)
-    statuses = [status for status in _list(step["statuses"], "statuses") if isinstance(status, str)]
-    if len(statuses) != len(transfers):
-        raise ValueError(f"{len(transfers)} transfers with {len(statuses)} statuses")
-    return Request(transfers, tuple(statuses))
-
-
-def _duration_ns(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("wait_s is no number")
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"wait_s is {value}")
-    return round(value * 1e9)
-
-
-def _account_end(value: object) -> AccountEnd:
-    end = _object(value, "an account's end")
-    closed = _field(end, "closed")
-    if not isinstance(closed, bool):
-        raise ValueError("closed is no boolean")
-    amounts = {name: _integer(_field(end, name), name) for name in BALANCES}
-    return AccountEnd(**amounts, closed=closed)
-
-
-def _check_range(record: Account | Transfer) -> None:
-    if names := misfits(record):
-        raise ValueError(f"out of range: {', '.join(names)}")
-
-
-def _check_size(events: Sequence[object]) -> None:
-    if len(events) > REQUEST_EVENTS_MAX:
-        raise ValueError(f"{len(events)} events in one request")
-
-
-def _integers(value: object, known: frozenset[str], what: str) -> dict[str, int]:
-    fields = _object(value, what)
-    if unknown := fields.keys() - known:
-        raise ValueError(f"{what} has unknown fields: {', '.join(sorted(unknown))}")
-    return {name: _integer(number, name) for name, number in fields.items()}
-
-
-def _integer(value: object, what: str) -> int:
-    """Return an integer that may be written as a decimal string, as numbers over 2^53 are."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    raise ValueError(f"{what} is no integer")
-
-
-def _object(value: object, what: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is no JSON object")
-    return value
-
-
-def _list(value: object, what: str) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError(f"{what} is no JSON array")
-    return value
-
-
-def _field(fields: Mapping[str, object], name: str) -> object:
-    if name not in fields:
-        raise ValueError(f"{name} is missing")
-    return fields[name]
+    name: str
+    program: Program
+    statuses: tuple[tuple[str, ...], ...]
+    end: Balances | Records

@@ -80,7 +80,8 @@ def _field_fault(member: Transfer) -> str | None:
     # negative one, always something.
     if _INTEGERS.issuperset(map(type, values)) and not any(map(rshift, values, _WIDTHS)):
         return None
-    for (name, bits), value in zip(FIELD_BITS.items(), values, strict=True):
+    for name, bits in FIELD_BITS.items():
+        value = getattr(member, name)
         if not is_unsigned(value, bits):
             return f"{name} is no unsigned integer of {bits} bits: {type(value).__name__}"
     return None
