@@ -16,7 +16,7 @@ def audit_values(intent_id: IntentId, audit: AuditEvent) -> dict[str, Any]:
     return {
         "id": intent_id,
         "from": audit.status_from,
-        "to": str(audit.status_to),
+        "to": audit.status_to,
         "reason": audit.reason,
         "payload": audit.payload_json,
     }

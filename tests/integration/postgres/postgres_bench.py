@@ -16,7 +16,7 @@ from adapters.postgres.pool import Pool
 from application.ports.event_store import EventStore
 from domain.conclusions import AuditEvent, HistoryLine, LineKind, PushJob
 from domain.fees import AccountCode, MappedAccount
-from domain.intents import EventId, Intent, IntentId, IntentStatus, PspRecord, UserId
+from domain.intents import EventId, Intent, IntentId, PspRecord, UserId
 from tests.contracts.database_bench import EventState, IntentState, RetryNote
 
 
@@ -247,7 +247,7 @@ class PostgresBench:
         return [
             AuditEvent(
                 status_from=status_from,
-                status_to=IntentStatus(status_to),
+                status_to=status_to,
                 reason=reason,
                 payload_json=payload,
             )
