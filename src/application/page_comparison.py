@@ -14,9 +14,9 @@ from domain.ledger_requests import Found, ResolutionSearch
 from domain.reconciliation.comparing import differences, needs_search
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
+from domain.reconciliation.lookup_ids import LookupIds, lookup_ids_for
 from domain.reconciliation.money import Money, money_known, money_searched, search_for
 from domain.reconciliation.record import IntentRecord
-from domain.reconciliation.sought import Sought, sought_for
 from domain.sanitising import sanitise
 
 
@@ -25,7 +25,7 @@ class _Examined:
     """An intent, and what the ledger has told of it so far."""
 
     record: IntentRecord
-    sought: Sought
+    sought: LookupIds
     money: Money
 
 
@@ -44,7 +44,7 @@ class PageComparison:
 
         *search_all*: search for every intent that lists transfers, in doubt or not.
         """
-        sought = [sought_for(record) for record in page]
+        sought = [lookup_ids_for(record) for record in page]
         found = self.ledger.lookup([id_ for each in sought for id_ in each])
         examined = [
             _Examined(record, each, money_known(record, each, found))

@@ -1,4 +1,7 @@
-"""Which transfers are the PSP fee of an intent, whoever charged it (DESIGN §7)."""
+"""Which transfers of the ledger are an intent's PSP fee, whoever charged it (DESIGN §7).
+
+What the worker (``resolution.fee``) and reconciling (``reconciliation.fee_rules``) go by.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

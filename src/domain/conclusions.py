@@ -22,18 +22,25 @@ class LineKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryLine:
-    """A row of ``pm.tx_history``; ``line_no`` starts at 0 within its intent.
+class RecordedLine:
+    """A row of ``pm.tx_history`` as it was read; whoever wrote it may have put in anything.
 
-    ``kind`` is a ``LineKind`` in what we write; others may have written something else.
-    ``fee_kind`` is what the producer called a split, for example ``PLATFORM_FEE``.
+    ``line_no`` starts at 0 within its intent. ``fee_kind`` is what the producer called a split,
+    for example ``PLATFORM_FEE``.
     """
 
     line_no: int
-    kind: LineKind | str
+    kind: str
     account: str | None
     amount_satang: int
     fee_kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLine(RecordedLine):
+    """A row of ``pm.tx_history`` that we write."""
+
+    kind: LineKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The PSP fee: who pays it, and where its accounts are.
+"""The PSP fee that is due: who pays it, and where its accounts are.
 
 Only a fee above 0 is charged: debit revenue, credit the PSP's nostro account, after the
 intent's chain is known to be posted (DESIGN §3, §7).

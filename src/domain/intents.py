@@ -7,7 +7,7 @@ digits) must cost its own event only, never the batch that read it.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType
+from typing import Final, NewType
 from uuid import UUID
 
 IntentId = NewType("IntentId", UUID)
@@ -24,6 +24,10 @@ class IntentStatus(StrEnum):
     SETTLED = "SETTLED"
     FAILED = "FAILED"
     MANUAL_REVIEW = "MANUAL_REVIEW"
+
+
+UNFINISHED: Final[frozenset[str]] = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
+"""Statuses of an intent whose money is frozen, and that can be settled (DESIGN §3)."""
 
 
 class Action(StrEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import Action, IntentId, IntentStatus
 from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 from domain.transfers import Transfer, TransferFlags
@@ -39,7 +39,7 @@ class IntentEvidence:
     resolvers: tuple[Transfer, ...]
     expired: frozenset[int] = frozenset()
     fees: tuple[Transfer, ...] = ()
-    lines: tuple[HistoryLine, ...] = ()
+    lines: tuple[RecordedLine, ...] = ()
     final_audits: int = 0
     jobs_expected: tuple[UUID, ...] = ()
     jobs_seen: tuple[UUID, ...] = ()

@@ -6,7 +6,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import HistoryLine, LineKind, RecordedLine
 from domain.payloads import FeeSplit
 
 
@@ -49,20 +49,20 @@ def settlement_lines(
     return (principal, *fees, psp_fee)
 
 
-def are_numbered(lines: Sequence[HistoryLine]) -> bool:
+def are_numbered(lines: Sequence[RecordedLine]) -> bool:
     """Is each line there once, from 0 on, in whatever order?"""
     return sorted([line.line_no for line in lines]) == list(range(len(lines)))
 
 
-def parts_satang(lines: Iterable[HistoryLine]) -> int:
+def parts_satang(lines: Iterable[RecordedLine]) -> int:
     """Return what *lines* say was posted: the principal and the fees that are parts of it."""
     return _sum_of(lines, LineKind.PRINCIPAL, LineKind.FEE)
 
 
-def psp_fee_satang(lines: Iterable[HistoryLine]) -> int:
+def psp_fee_satang(lines: Iterable[RecordedLine]) -> int:
     """Return what *lines* say the PSP got."""
     return _sum_of(lines, LineKind.PSP_FEE)
 
 
-def _sum_of(lines: Iterable[HistoryLine], *kinds: LineKind) -> int:
+def _sum_of(lines: Iterable[RecordedLine], *kinds: LineKind) -> int:
     return sum([line.amount_satang for line in lines if line.kind in kinds])

@@ -22,10 +22,7 @@ from entrypoints.adapter_builders import (
     build_redis,
 )
 from entrypoints.settings import NOTIFICATIONS_STREAM, Settings, connections_needed
-
-FEE_PSP: Final = "IPPS"
-FEE_CURRENCY: Final = "THB"
-"""Whose fee accounts must be there: the only ones that the sources name."""
+from entrypoints.worker_builders import known_fee_codes
 
 _PATIENCE_S: Final = 10.0
 """On top of the ledger's deadline: time-outs of Postgres and Redis, and a few round trips."""
@@ -47,7 +44,7 @@ def build_diagnose(settings: Settings, ledger: Ledger, rules: Rules) -> Diagnose
         AccountsProbe(
             account_map=build_account_map(settings),
             ledger=ledger,
-            fee_codes=rules.fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY),
+            fee_codes=known_fee_codes(rules.fee),
         ),
         RedisProbe(
             name="Redis, live status",

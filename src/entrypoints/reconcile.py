@@ -1,29 +1,31 @@
-"""``outbox-worker reconcile``: compare Postgres with the ledger, show it, and mend on demand."""
+"""``outbox-worker reconcile``: compare Postgres with the ledger, show it, and fix it on demand."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TextIO
+from typing import Final
 
 from application.ports.account_map import AccountMap
 from application.use_cases.reconcile import Checked, Reconcile
 from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.record import Named, Period, Selection
+from domain.reconciliation.record import ByIds, Period, Selection
 from entrypoints.adapter_builders import (
     build_account_map,
     build_intent_records,
     build_ledger,
 )
 from entrypoints.asking import is_confirmed
-from entrypoints.diagnosis import FEE_CURRENCY, FEE_PSP
 from entrypoints.durations import Moment, moment_at
-from entrypoints.reconcile_orders import ORDERS_MAX, Mendable, order_all
-from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport
+from entrypoints.reconcile_json import JsonReport
+from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, order_all
+from entrypoints.reconcile_progress import Progress, shown
+from entrypoints.reconcile_report import Report, Tally
+from entrypoints.reconcile_text import TextReport
 from entrypoints.settings import LedgerSettings
-from entrypoints.worker_builders import build_fee_rule
+from entrypoints.worker_builders import build_fee_rule, known_fee_codes
 
 ACCOUNTS_MAX: Final = 100_000
 """Rows of ``pm.tb_account_map`` that are read; those of the known PSP's fees come first."""
@@ -54,19 +56,16 @@ def run_reconcile(settings: LedgerSettings, request: Request) -> int:
         OutageError, MisconfiguredError: what was shown so far is so; the rest is not known.
     """
     report: Report = JsonReport(sys.stdout) if request.as_json else TextReport(sys.stdout)
-    tally, mendable = Tally(), Mendable()
-    progress = Progress(sys.stderr)
-    for checked in _all_checked(settings, request):
+    tally, fixable = Tally(), Fixable()
+    for checked in shown(_all_checked(settings, request), report, Progress(sys.stderr)):
         tally.add(checked)
         if request.fix:
-            mendable.add(checked.differences)
-        progress.clear()
-        report.add(checked)
-        progress.show(tally.intents)
-    progress.clear()
+            fixable.add(checked.differences)
     report.sum_up(tally)
-    if request.fix and _is_wanted(mendable, request):
-        report.add_orders(order_all(settings, mendable.differences.values()))
+    if request.fix:
+        wanted = [*fixable.differences.values()] if _is_wanted(fixable, request) else []
+        orders = order_all(settings, wanted) if wanted else ()
+        report.add_orders(orders, has_more=fixable.has_more)
     report.end()
     return int(tally.differences > 0)
 
@@ -76,21 +75,20 @@ def _all_checked(settings: LedgerSettings, request: Request) -> Iterator[Checked
     selection = _selection(request, now=records.now())
     fee = build_fee_rule(settings)
     account_map: AccountMap = build_account_map(settings)
-    first = fee.codes(psp=FEE_PSP, currency=FEE_CURRENCY)
     with closing(build_ledger(settings)) as ledger:
         yield from Reconcile(
             records=records,
             ledger=ledger,
             fee_scan=ledger,
             fee=fee,
-            accounts=account_map.read(first=first, limit=ACCOUNTS_MAX),
+            accounts=account_map.read(first=known_fee_codes(fee), limit=ACCOUNTS_MAX),
             limits=request.limits,
         )(selection)
 
 
 def _selection(request: Request, *, now: datetime) -> Selection:
     if request.intent_ids:
-        return Named(request.intent_ids)
+        return ByIds(request.intent_ids)
     since, until = moment_at(request.since, now=now), moment_at(request.until, now=now)
     if since >= until:
         raise BadPeriodError(
@@ -100,38 +98,19 @@ def _selection(request: Request, *, now: datetime) -> Selection:
     return Period(since=since, until=until)
 
 
-def _is_wanted(mendable: Mendable, request: Request) -> bool:
+def _is_wanted(fixable: Fixable, request: Request) -> bool:
     """Say what --fix would do, and find out whether it shall."""
     if request.as_json:
-        return True  # each difference was printed with its mend, and --yes was given
-    differences = mendable.differences.values()
+        return True  # each difference was printed with its fix, and --yes was given
+    differences = fixable.differences.values()
     if not differences:
         return False
-    more = f", the first {ORDERS_MAX:,} of them" if mendable.has_more else ""
+    more = f", the first {ORDERS_MAX:,} of them" if fixable.has_more else ""
     sys.stdout.write(
         f"\n--fix inserts these events{more}. The worker carries them out,"
         " and checks each against the ledger first:\n"
     )
     for one in differences:
-        sys.stdout.write(f"{one.intent_id}  {one.mend}  since {one.kind}\n")
+        sys.stdout.write(f"{one.intent_id}  {one.fix}  since {one.kind}\n")
     question = f"Insert {len(differences):,}?"
     return request.assume_yes or is_confirmed(question)
-
-
-class Progress:
-    """How far it is, on a terminal; elsewhere nothing."""
-
-    def __init__(self, output: TextIO) -> None:
-        self._output = output if output.isatty() else None
-
-    def show(self, intents: int) -> None:
-        """Say how many intents were checked."""
-        if self._output is not None:
-            self._output.write(f"\r{intents:,} intents checked \N{HORIZONTAL ELLIPSIS}")
-            self._output.flush()
-
-    def clear(self) -> None:
-        """Make room for a line."""
-        if self._output is not None:
-            self._output.write("\r\x1b[K")
-            self._output.flush()

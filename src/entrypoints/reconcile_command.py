@@ -9,6 +9,7 @@ import typer
 
 from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
+from entrypoints.broken_pipe import ending_with_the_reader
 from entrypoints.durations import parse_duration, parse_moment
 from entrypoints.logs import configure_logs
 from entrypoints.options import AsJson, Yes
@@ -39,7 +40,8 @@ def reconcile(  # noqa: PLR0913, PLR0917
         str, typer.Option(metavar="LENGTH", help="Report frozen money that expires within this.")
     ] = "1h",
     unordered_after: Annotated[
-        str, typer.Option(metavar="LENGTH", help="Report intents without an order for so long.")
+        str,
+        typer.Option(metavar="LENGTH", help="Report intents without a pending event for so long."),
     ] = "15m",
     grace: Annotated[
         str, typer.Option(metavar="LENGTH", help="What is younger may still be in flight.")
@@ -47,7 +49,9 @@ def reconcile(  # noqa: PLR0913, PLR0917
     as_json: AsJson = False,
     fix: Annotated[
         bool,
-        typer.Option("--fix", help="Order again what the worker itself can mend; it asks first."),
+        typer.Option(
+            "--fix", help="Insert events for what the worker itself can put right; it asks first."
+        ),
     ] = False,
     yes: Yes = False,
 ) -> None:
@@ -76,7 +80,8 @@ def reconcile(  # noqa: PLR0913, PLR0917
     settings = load_ledger_settings()
     configure_logs(format=settings.log_format, level="error")
     try:
-        raise typer.Exit(run_reconcile(settings, request))
+        with ending_with_the_reader():
+            raise typer.Exit(run_reconcile(settings, request))
     except BadPeriodError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -15,7 +15,7 @@ from application.use_cases.deliver_notifications import DeliverNotifications
 from application.use_cases.publish_statuses import PublishStatuses
 from application.use_cases.settle_batch import SettleBatch
 from domain.concluding import Rules
-from domain.fees import FeeRule
+from domain.fees import AccountCode, FeeRule
 from domain.retry import Backoff, Jitter, RetryPolicy
 from entrypoints.health import Health, HealthServer, Part
 from entrypoints.lanes import Lanes
@@ -60,6 +60,11 @@ def build_fee_rule(settings: LedgerSettings) -> FeeRule:
         credit_account=settings.psp_fee_credit_account,
         transfer_code=settings.psp_fee_code,
     )
+
+
+def known_fee_codes(rule: FeeRule) -> tuple[AccountCode, AccountCode]:
+    """Return the account codes of fees of IPPS in THB, the only ones that the sources name."""
+    return rule.codes(psp="IPPS", currency="THB")
 
 
 def build_pace(settings: Settings, jitter: Jitter) -> Pace:

@@ -10,7 +10,7 @@ from application.ports.notification_queue import NotificationQueue
 from application.ports.operator_store import OperatorStore
 from application.ports.outbox_reader import OutboxReader
 from application.ports.outbox_repository import OutboxRepository
-from domain.conclusions import AuditEvent, HistoryLine, PushJob
+from domain.conclusions import AuditEvent, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord
 
@@ -143,7 +143,7 @@ class DatabaseBench(Protocol):
         """What is committed of an event's failures."""
         ...
 
-    def history(self, intent_id: IntentId) -> Sequence[HistoryLine]:
+    def history(self, intent_id: IntentId) -> Sequence[RecordedLine]:
         """An intent's lines, in the order of writing."""
         ...
 

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import replace
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -122,27 +122,6 @@ class EventStoreContract:
             store.note(intent.id, audit)
 
         assert list(bench.audit(intent.id)) == []
-
-    @pytest.mark.parametrize(
-        ("others", "is_shared"),
-        [
-            ([], False),
-            ([(UUID(int=3),), ()], False),
-            ([(None,)], False),
-            ([(UUID(int=3), UUID(int=2))], True),
-        ],
-    )
-    def test_whether_another_intent_lists_a_transfer_is_told(
-        self, bench: DatabaseBench, others: list[tuple[UUID | None, ...]], is_shared: bool
-    ) -> None:
-        intent = an_intent(tb_transfer_ids=(UUID(int=1), None, UUID(int=2), UUID(int=2)))
-        bench.add_intent(intent)
-        for ids in others:
-            bench.add_intent(an_intent(tb_transfer_ids=ids))
-
-        with bench.producer() as store:
-            assert store.shares_transfers(intent.id) is is_shared
-            assert store.shares_transfers(IntentId(uuid4())) is False
 
     def test_the_producer_decides_whether_an_event_is_kept(self, bench: DatabaseBench) -> None:
         intent = an_intent()

@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from application.ports.intent_records import IntentRecords
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import LineKind, RecordedLine
 from domain.intents import IntentId, PspRecord
-from domain.reconciliation.record import IntentRecord, Named, Period
+from domain.reconciliation.record import ByIds, IntentRecord, Period
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.payments import an_intent
 
@@ -30,7 +30,7 @@ class RecordsBench(DatabaseBench, Protocol):
         """Let the intent's last change have been so long ago."""
         ...
 
-    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+    def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         """Store lines of history."""
         ...
 
@@ -39,8 +39,8 @@ class RecordsBench(DatabaseBench, Protocol):
         ...
 
 
-def a_line(line_no: int, kind: str = LineKind.PRINCIPAL) -> HistoryLine:
-    return HistoryLine(
+def a_line(line_no: int, kind: str = LineKind.PRINCIPAL) -> RecordedLine:
+    return RecordedLine(
         line_no=line_no, kind=kind, account="revenue.THB", amount_satang=7, fee_kind="PLATFORM_FEE"
     )
 
@@ -69,7 +69,7 @@ class IntentRecordsContract:
     """Reading intents with all that belongs to them."""
 
     def record(self, bench: RecordsBench, intent_id: IntentId) -> IntentRecord:
-        (record,) = flat(bench.records().pages(Named((intent_id,))))
+        (record,) = flat(bench.records().pages(ByIds((intent_id,))))
         return record
 
     def period(self, bench: RecordsBench, *, since_ms: int, until_ms: int) -> Period:
@@ -131,7 +131,7 @@ class IntentRecordsContract:
         bench.add_lines(mine, a_line(0))
         bench.add_lines(other, a_line(5))
 
-        records = {one.id: one for one in flat(bench.records().pages(Named((mine, other))))}
+        records = {one.id: one for one in flat(bench.records().pages(ByIds((mine, other))))}
 
         assert [event.id for event in records[mine].events] == [event_id]
         assert records[mine].lines == (a_line(0),)
@@ -178,14 +178,14 @@ class IntentRecordsContract:
         new = self.add(bench, status="CREATED", age_ms=0)
         self.add(bench)
 
-        pages = bench.records().pages(Named((new, old, new, IntentId(uuid4()))))
+        pages = bench.records().pages(ByIds((new, old, new, IntentId(uuid4()))))
 
         assert ids_of(pages) == sorted([old, new])
 
     def test_nothing_named_is_nothing_read(self, bench: RecordsBench) -> None:
         self.add(bench)
 
-        assert flat(bench.records().pages(Named(()))) == []
+        assert flat(bench.records().pages(ByIds(()))) == []
 
     @pytest.mark.parametrize("status", ["CREATED", "SETTLED", "FAILED", "MANUAL_REVIEW"])
     def test_a_period_has_what_changed_in_it(self, bench: RecordsBench, status: str) -> None:
@@ -224,7 +224,7 @@ class IntentRecordsContract:
 
     def test_a_page_is_read_when_it_is_asked_for(self, bench: RecordsBench) -> None:
         ids = [self.add(bench) for _ in range(2)]
-        pages = bench.records(page_intents=1).pages(Named(tuple(ids)))
+        pages = bench.records(page_intents=1).pages(ByIds(tuple(ids)))
         ((first,),) = [next(pages)]
         (other,) = [intent_id for intent_id in ids if intent_id != first.id]
 
@@ -269,6 +269,37 @@ class IntentRecordsContract:
 
         records = bench.records()
 
-        assert list(records.shared_transfers(Named((first,)))) == []
-        ((_, sharing),) = records.shared_transfers(Named((first, second)))
+        assert list(records.shared_transfers(ByIds((first,)))) == []
+        ((_, sharing),) = records.shared_transfers(ByIds((first, second)))
         assert sorted(sharing) == sorted([first, second])
+
+    @pytest.mark.parametrize(
+        ("others", "is_shared"),
+        [
+            ([], False),
+            ([(UUID(int=3),), ()], False),
+            ([(None,)], False),
+            ([(UUID(int=3), UUID(int=2))], True),
+            ([(UUID(int=1), UUID(int=2)), (UUID(int=2),)], True),
+        ],
+    )
+    def test_whose_money_another_intent_lists_is_told_however_old_that_is(
+        self, bench: RecordsBench, others: list[tuple[UUID | None, ...]], is_shared: bool
+    ) -> None:
+        asked = self.add(bench, tb_transfer_ids=(UUID(int=1), None, UUID(int=2), UUID(int=2)))
+        alone = self.add(bench, tb_transfer_ids=(UUID(int=9),))
+        for ids in others:
+            self.add(bench, status="FAILED", age_ms=10**11, tb_transfer_ids=ids)
+
+        records = bench.records()
+
+        expected = {asked} if is_shared else set()
+        assert records.sharing([alone, asked, IntentId(uuid4())]) == expected
+        assert records.sharing([]) == set()
+
+    def test_two_intents_that_are_asked_about_may_share_with_each_other(
+        self, bench: RecordsBench
+    ) -> None:
+        both = {self.add(bench, tb_transfer_ids=(UUID(int=1),)) for _ in range(2)}
+
+        assert bench.records().sharing(both) == both

@@ -48,6 +48,21 @@ def run_command(
     )
 
 
+def start_command(*arguments: str, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    """Start ``outbox-worker`` with *arguments*; whoever calls reads what it writes."""
+    process = subprocess.Popen(
+        [CONSOLE_SCRIPT, *arguments],
+        cwd=REPOSITORY,
+        env=_environment(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    reaper().watch_process(process.pid, signal.SIGKILL)
+    return process
+
+
 class WorkerProcess:
     """A running worker. As a context manager it is gone on exit, killed if need be.
 

@@ -8,6 +8,7 @@ from typer.main import get_group
 
 from domain.reconciliation.differences import DifferenceKind
 from entrypoints.cli import app
+from entrypoints.reconcile_remedies import REMEDIES
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -42,9 +43,12 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
 def test_what_reconcile_tells_is_explained_kind_by_kind() -> None:
     text = (ROOT / "docs" / "reconcile.md").read_text()
 
-    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
-        str(kind) for kind in DifferenceKind
-    ]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", text, re.MULTILINE)
+
+    assert [kind for kind, _, _ in rows] == [str(kind) for kind in DifferenceKind]
+    for kind, _, what_to_do in rows:
+        # The command says the same in a line.
+        assert what_to_do.replace("`", "").startswith(REMEDIES[DifferenceKind(kind)])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

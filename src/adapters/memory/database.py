@@ -16,7 +16,7 @@ from typing import Final
 
 from adapters.memory.rows import Changes, EventRow, HistoryRow, IntentRow, RetryRow, Tables
 from application.errors import DatabaseUnavailableError, OutboxError
-from domain.conclusions import AuditEvent, HistoryLine, PushJob
+from domain.conclusions import AuditEvent, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, OutboxEvent, PspRecord
 
@@ -135,7 +135,7 @@ class InMemoryDatabase:
             row = self.tables.events[event_id]
             self.tables.events[event_id] = replace(row, created_at=self.now - age)
 
-    def add_line(self, intent_id: IntentId, line: HistoryLine) -> None:
+    def add_line(self, intent_id: IntentId, line: RecordedLine) -> None:
         """Store a line of an intent's history."""
         with self._changed:
             row = HistoryRow(intent_id=intent_id, currency="THB", line=line)
@@ -169,7 +169,7 @@ class InMemoryDatabase:
         """Return what earlier failures of an event left behind."""
         return self.tables.retries.get(event_id)
 
-    def history(self, intent_id: IntentId) -> Sequence[HistoryLine]:
+    def history(self, intent_id: IntentId) -> Sequence[RecordedLine]:
         """Return an intent's lines, in the order of writing."""
         return [row.line for row in self.tables.history if row.intent_id == intent_id]
 

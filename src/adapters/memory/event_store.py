@@ -61,10 +61,3 @@ class InMemoryEventStore:
     def note(self, intent_id: IntentId, audit: AuditEvent) -> None:
         """See ``EventStore.note``."""
         write_audit(self.transaction, intent_id, audit)
-
-    def shares_transfers(self, intent_id: IntentId) -> bool:
-        """See ``EventStore.shares_transfers``."""
-        intents = self.transaction.database.tables.intents | self.transaction.changes.intents
-        row = intents.pop(intent_id, None)
-        mine = set() if row is None else {*row.intent.tb_transfer_ids} - {None}
-        return any(not mine.isdisjoint(other.intent.tb_transfer_ids) for other in intents.values())

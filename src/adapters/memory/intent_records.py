@@ -1,20 +1,20 @@
 """What an in-memory database says of intents, page by page."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
+from uuid import UUID
 
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.rows import EventRow, IntentRow
-from domain.conclusions import HistoryLine
-from domain.intents import IntentId, IntentStatus
+from domain.conclusions import RecordedLine
+from domain.intents import UNFINISHED, IntentId
 from domain.reconciliation.record import EventRecord, IntentRecord, Period, Selection
 from domain.transfers import TransferId
 
-_UNFINISHED: Final = (IntentStatus.AUTHORIZED, IntentStatus.SETTLING)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -49,6 +49,16 @@ class InMemoryIntentRecords:
             if len(intent_ids) > 1:
                 yield transfer_id, tuple(intent_ids)
 
+    def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
+        """See ``IntentRecords.sharing``."""
+        listed: dict[UUID, set[IntentId]] = defaultdict(set)
+        for intent_id, row in self.database.tables.intents.items():
+            for id_ in row.intent.tb_transfer_ids:
+                if id_ is not None:
+                    listed[id_].add(intent_id)
+        sharing = {one for listers in listed.values() if len(listers) > 1 for one in listers}
+        return sharing & {*intent_ids}
+
     def _selected(self, selection: Selection) -> list[IntentId]:
         intents = self.database.tables.intents
         if not isinstance(selection, Period):
@@ -57,7 +67,7 @@ class InMemoryIntentRecords:
             id_
             for id_, row in intents.items()
             if row.updated_at < selection.until
-            and (row.status in _UNFINISHED or row.updated_at >= selection.since)
+            and (row.status in UNFINISHED or row.updated_at >= selection.since)
         ]
 
     def _page(self, intent_ids: Iterable[IntentId]) -> list[IntentRecord]:
@@ -66,14 +76,14 @@ class InMemoryIntentRecords:
             events: dict[IntentId, list[EventRow]] = defaultdict(list)
             for event in sorted(tables.events.values(), key=lambda row: row.age_key):
                 events[event.event.intent_id].append(event)
-            lines: dict[IntentId, list[HistoryLine]] = defaultdict(list)
+            lines: dict[IntentId, list[RecordedLine]] = defaultdict(list)
             for row in tables.history:
                 lines[row.intent_id].append(row.line)
             rows = [tables.intents[id_] for id_ in intent_ids if id_ in tables.intents]
             return [self._record(row, events[row.intent.id], lines[row.intent.id]) for row in rows]
 
     def _record(
-        self, row: IntentRow, events: Sequence[EventRow], lines: Sequence[HistoryLine]
+        self, row: IntentRow, events: Sequence[EventRow], lines: Sequence[RecordedLine]
     ) -> IntentRecord:
         now, intent = self.database.now, row.intent
         return IntentRecord(

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from domain.conclusions import AuditEvent, HistoryLine, PushJob
+from domain.conclusions import AuditEvent, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, OutboxEvent, PspRecord
 
@@ -63,7 +63,7 @@ class HistoryRow:
 
     intent_id: IntentId
     currency: str
-    line: HistoryLine
+    line: RecordedLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

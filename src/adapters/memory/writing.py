@@ -17,11 +17,10 @@ from domain.conclusions import (
     Settle,
     StatusMessage,
 )
-from domain.intents import EventId, IntentId, IntentStatus
+from domain.intents import UNFINISHED, EventId, IntentId, IntentStatus
 
 TO_NAME_LENGTH_MAX: Final = 255
 BIGINT_MAX: Final = 2**63 - 1
-SETTLEABLE: Final = (IntentStatus.AUTHORIZED, IntentStatus.SETTLING)
 
 
 def write_one(transaction: Transaction, conclusion: Conclusion) -> StatusMessage | None:
@@ -62,7 +61,7 @@ def write_audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent
 def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:
     _refuse_unfit(settle)
     row = transaction.intent(settle.intent_id)
-    if row is None or row.status not in SETTLEABLE:
+    if row is None or row.status not in UNFINISHED:
         return None
     now = transaction.database.now
     transaction.changes.intents[settle.intent_id] = replace(

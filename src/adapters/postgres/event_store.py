@@ -82,16 +82,6 @@ class PostgresEventStore:
         with translated_write_errors():
             self._connection.execute(INSERT_AUDIT, audit_values(intent_id, audit))
 
-    def shares_transfers(self, intent_id: IntentId) -> bool:
-        """See ``EventStore.shares_transfers``."""
-        ((is_shared,),) = self._run(
-            "SELECT EXISTS (SELECT FROM pm.intent mine, pm.intent other"
-            " WHERE mine.id = %(id)s AND other.id <> mine.id"
-            " AND other.tb_transfer_ids && mine.tb_transfer_ids)",
-            {"id": intent_id},
-        )
-        return bool(is_shared)
-
     def _run(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         with (
             translated_write_errors(),

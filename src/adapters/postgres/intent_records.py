@@ -5,7 +5,7 @@ the server keeps the ids, and no snapshot. Each page is then read in a transacti
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,9 +23,9 @@ from adapters.postgres.pool import (
     worker_conninfo,
 )
 from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId
-from domain.reconciliation.record import EventRecord, IntentRecord, Named, Selection
+from domain.reconciliation.record import ByIds, EventRecord, IntentRecord, Selection
 from domain.transfers import TransferId
 
 PAGE_INTENTS: Final = 1_000
@@ -38,12 +38,13 @@ APPLICATION_NAME: Final = "outbox-worker reconcile"
 _SERVER_SETTINGS: Final = {"default_transaction_read_only": "on", "jit": "off"}
 
 _NAMED: Final = sql.SQL("i.id = ANY(%(ids)s::uuid[])")
-# An infinite time is in every period: wherever it was left out, it could be missed.
+# An infinite time and none are in every period: wherever left out, they could be missed.
 _IN_PERIOD: Final = sql.SQL("""
     (
         i.updated_at >= %(since)s AND i.updated_at < %(until)s
         OR i.updated_at < %(until)s AND i.status IN ('AUTHORIZED', 'SETTLING')
         OR i.updated_at IN ('-infinity', 'infinity')
+        OR i.updated_at IS NULL
     )
 """)
 
@@ -67,6 +68,20 @@ _SHARED: Final = sql.SQL("""
     WHERE {selected}
     GROUP BY t.id
 """)
+
+# One scan, however many it is about: an array's elements are in no index.
+_SHARING: Final = """
+    WITH mine AS MATERIALIZED (
+        SELECT i.id AS intent_id, t.id
+        FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        WHERE i.id = ANY(%(ids)s::uuid[])
+    )
+    SELECT DISTINCT mine.intent_id
+    FROM pm.intent i
+    CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+    JOIN mine ON mine.id = t.id
+    WHERE i.id <> mine.intent_id
+"""
 
 
 def _age_ms(column: str) -> sql.Composed:
@@ -147,6 +162,13 @@ class PostgresIntentRecords:
                 for transfer_id, intent_ids in rows:
                     yield TransferId(transfer_id.int), tuple(map(IntentId, intent_ids))
 
+    def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
+        """See ``IntentRecords.sharing``."""
+        with self._connection() as connection:
+            _allow(connection, SELECTION_TIMEOUT_MS)
+            rows = connection.execute(_SHARING, {"ids": list(intent_ids)}).fetchall()
+        return {IntentId(intent_id) for (intent_id,) in rows}
+
     def _connection(self) -> AbstractContextManager[BoundedConnection]:
         conninfo = worker_conninfo(
             self.dsn,
@@ -170,7 +192,7 @@ class PostgresIntentRecords:
 
 
 def _condition(selection: Selection) -> tuple[sql.SQL, Mapping[str, object]]:
-    if isinstance(selection, Named):
+    if isinstance(selection, ByIds):
         return _NAMED, {"ids": list(selection.intent_ids)}
     return _IN_PERIOD, {"since": selection.since, "until": selection.until}
 
@@ -226,8 +248,8 @@ def _event(
 
 def _line(
     _: str, line_no: int, kind: str, fee_kind: str | None, account: str | None, amount_satang: int
-) -> HistoryLine:
-    return HistoryLine(
+) -> RecordedLine:
+    return RecordedLine(
         line_no=line_no,
         kind=kind,
         fee_kind=fee_kind,

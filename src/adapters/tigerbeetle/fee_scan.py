@@ -1,4 +1,4 @@
-"""Read all transfers of a code, page by page."""
+"""Read all transfers of a code, page by page, as ``FeeScan`` promises."""
 
 from collections.abc import Callable, Iterator
 from typing import Final

@@ -61,10 +61,3 @@ class EventStore(Protocol):
             RowsRefusedError: the database does not take the row.
         """
         ...
-
-    def shares_transfers(self, intent_id: IntentId) -> bool:
-        """Does another intent list one of this intent's pending transfers?
-
-        Reads all intents, which takes long where there are many. Locks nothing.
-        """
-        ...

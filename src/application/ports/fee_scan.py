@@ -1,4 +1,4 @@
-"""All PSP fees that the ledger has charged in a time."""
+"""All PSP fees that the ledger has charged in a time, for ``duplicate_fees``."""
 
 from collections.abc import Iterator
 from typing import Protocol

@@ -1,6 +1,6 @@
 """What the database says of intents, for comparing it with the ledger."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from datetime import datetime
 from typing import Protocol
 
@@ -34,5 +34,12 @@ class IntentRecords(Protocol):
         """Yield each pending transfer that is listed more than once among the selected intents.
 
         With it come the intents that list it; one that lists it twice is there twice.
+        """
+        ...
+
+    def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
+        """Return those of *intent_ids* that list a pending transfer which another intent lists.
+
+        Whoever lists it too counts, however old. Reads all intents, once.
         """
         ...

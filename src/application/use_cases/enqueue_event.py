@@ -1,13 +1,10 @@
 """Order the settling of an intent: what a producer calls in its own transaction."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from application.ports.event_store import EventStore
-from domain.intents import Action, EventId, IntentId, IntentStatus
+from domain.intents import UNFINISHED, Action, EventId, IntentId, IntentStatus
 from domain.payloads import parse_fee_splits
-
-_ACCEPTING: Final = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
 
 
 class EnqueueRefusedError(ValueError):
@@ -48,7 +45,7 @@ class EnqueueEvent:
                 f"intent {intent_id} has event {event.id}, {event.action}; "
                 f"{action} would contradict it"
             )
-        if intent.status not in _ACCEPTING:
+        if intent.status not in UNFINISHED:
             raise EnqueueRefusedError(
                 f"intent {intent_id} is {intent.status}; enqueue in the transaction that "
                 f"makes it {IntentStatus.AUTHORIZED}, after that update"

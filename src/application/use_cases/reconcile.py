@@ -8,7 +8,7 @@ other ids than the worker's has to be searched for, so only where the look-up le
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -21,9 +21,10 @@ from domain.charged_fees import is_charge
 from domain.fees import AccountCode, FeeRule, MappedAccount
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
-from domain.reconciliation.doubled_fees import doubled_fees, fee_charged_again
+from domain.reconciliation.duplicate_fees import duplicate_fees, fee_charged_again
+from domain.reconciliation.fixing import TRANSFER_SHARED
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.record import Named, Period, Selection
+from domain.reconciliation.record import ByIds, Period, Selection
 from domain.reconciliation.shared_transfers import sharing
 from domain.transfers import Transfer
 
@@ -35,7 +36,7 @@ FEE_LOOKBACK: Final = timedelta(days=1)
 
 INTENTS_REMEMBERED_MAX: Final = 100_000
 """Of those that were reported. Beyond that a difference may be told twice, or marked as
-mendable that the order to mend it then passes over."""
+fixable that the order to fix it then passes over."""
 
 DIFFERENCES_A_STEP: Final = 500
 
@@ -72,7 +73,7 @@ class Reconcile:
         """
         shared, charged_twice = _Remembered(), _Remembered()
         yield from _steps(self._shared(selection, shared))
-        missing = set(selection.intent_ids) if isinstance(selection, Named) else set()
+        missing = set(selection.intent_ids) if isinstance(selection, ByIds) else set()
         with ThreadPoolExecutor(SEARCH_THREADS, "reconcile") as searchers:
             compare = PageComparison(
                 ledger=self.ledger,
@@ -82,12 +83,12 @@ class Reconcile:
                 limits=self.limits,
             )
             for page in self.records.pages(selection):
-                found = compare(page, search_all=isinstance(selection, Named))
+                found = compare(page, search_all=isinstance(selection, ByIds))
                 missing.difference_update([record.id for record in page])
                 yield Checked(len(page), tuple(_told(found, shared, charged_twice)))
         yield from _steps(_missing(intent_id) for intent_id in sorted(missing))
         if isinstance(selection, Period):
-            yield from _steps(self._doubled_fees(selection, but=charged_twice))
+            yield from _steps(self._duplicate_fees(selection, but=charged_twice))
 
     def _shared(self, selection: Selection, shared: "_Remembered") -> Iterator[Difference]:
         for transfer_id, intent_ids in self.records.shared_transfers(selection):
@@ -95,7 +96,7 @@ class Reconcile:
                 shared.add(difference.intent_id)
                 yield difference
 
-    def _doubled_fees(self, period: Period, *, but: "_Remembered") -> Iterator[Difference]:
+    def _duplicate_fees(self, period: Period, *, but: "_Remembered") -> Iterator[Difference]:
         """Find fees that were charged again in *period*; the pages search in few cases only."""
         code, until_ns = self.fee.transfer_code, _ns_of(period.until)
         first_ns = max(_ns_of(period.since) - _ns(FEE_LOOKBACK), 0)
@@ -107,7 +108,7 @@ class Reconcile:
                 if is_charge(transfer, fee_code=code):
                     yield transfer
 
-        for fee in doubled_fees(fees, since_ns=_ns_of(period.since)):
+        for fee in duplicate_fees(fees, since_ns=_ns_of(period.since)):
             difference = fee_charged_again(fee)
             if difference.intent_id not in but.intent_ids:
                 yield difference
@@ -138,7 +139,10 @@ def _told(
     for one in found:
         if one.kind is DifferenceKind.FEE_TWICE:
             charged_twice.add(one.intent_id)
-        yield replace(one, mend=None) if one.intent_id in shared.intent_ids else one
+        if one.fix is not None and one.intent_id in shared.intent_ids:
+            yield one.unfixable(TRANSFER_SHARED.detail)
+        else:
+            yield one
 
 
 def _missing(intent_id: IntentId) -> Difference:

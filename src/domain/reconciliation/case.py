@@ -1,18 +1,17 @@
 """One intent beside its money: what the rules look at, and how they put what they find."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from domain.intents import Action, IntentStatus
+from domain.intents import Action
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.fixing import NotOrdered, Obstacle, obstacle_to
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.money import Fate, Money
+from domain.reconciliation.money import Money, Outcome
 from domain.reconciliation.record import EventRecord, IntentRecord
-from domain.transfers import TransferId
+from domain.reconciliation.wording import ids_text
 
-UNFINISHED: Final[frozenset[str]] = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
-_IDS_SHOWN_MAX: Final = 3
 NS_PER_MS: Final = 1_000_000
 
 
@@ -26,8 +25,18 @@ class Case:
 
     @property
     def pending_events(self) -> Sequence[EventRecord]:
-        """The orders that the worker still has before it, oldest first."""
+        """The events that the worker still has before it, oldest first."""
         return [event for event in self.record.events if event.status == "pending"]
+
+    @property
+    def expires_in_ms(self) -> int | None:
+        """In how long the first of what is still frozen expires; None where nothing does."""
+        left_ms = [
+            (one.expires_at_ns - self.record.now_ns) // NS_PER_MS
+            for one in self.money.pendings
+            if one.outcome is Outcome.OPEN and one.expires_at_ns is not None
+        ]
+        return min(left_ms, default=None)
 
     @property
     def is_in_flight(self) -> bool:
@@ -36,29 +45,38 @@ class Case:
         if any(event.age_ms < grace_ms for event in self.pending_events):
             return True
         since_ns = self.record.now_ns - grace_ms * NS_PER_MS
-        return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.members)
+        return any(one.at_ns is not None and one.at_ns > since_ns for one in self.money.pendings)
 
-    def found(self, kind: DifferenceKind, detail: str, *, mend: Action | None = None) -> Difference:
-        """Return a difference of this intent."""
+    def found(self, kind: DifferenceKind, detail: str) -> Difference:
+        """Return a difference of this intent that an event does not put right."""
         record = self.record
-        return Difference(
-            intent_id=record.id, kind=kind, detail=detail, status=record.status, mend=mend
-        )
+        return Difference(intent_id=record.id, kind=kind, detail=detail, status=record.status)
 
-    def mend_by(self, action: Action) -> Action | None:
-        """Return *action* if the worker would carry it out on this intent, once ordered.
+    def fixable(
+        self, kind: DifferenceKind, detail: str, action: Action, *, unless: str = ""
+    ) -> Difference:
+        """Return a difference that an event of *action* puts right, or that says why not.
 
-        It does not where an order is on its way, and where it would ask for a person: an order
-        that an earlier one contradicts is not for us to give.
+        *unless* is what the rule itself has against it, if anything.
         """
-        record = self.record
-        if any(event.status == "pending" or event.action != action for event in record.events):
-            return None
-        if record.amount_satang < 0 or Fate.MISSING in self.money.fates:
-            return None
-        if len(self.money.members) < len(record.tb_transfer_ids):
-            return None  # a NULL, or an id twice
-        return action
+        found = replace(self.found(kind, detail), fix=action)
+        if unless:
+            return found.unfixable(unless)
+        obstacle = self._obstacle_to(action)
+        return found if obstacle is None else found.unfixable(obstacle.detail)
+
+    def _obstacle_to(self, action: Action) -> NotOrdered | None:
+        record, money = self.record, self.money
+        if Outcome.MISSING in money.outcomes:
+            return NotOrdered(Obstacle.TRANSFERS_UNFIT, "a transfer is missing")
+        if len(money.pendings) < len(record.tb_transfer_ids):
+            return NotOrdered(Obstacle.TRANSFERS_UNFIT, "tb_transfer_ids has a NULL or an id twice")
+        return obstacle_to(
+            action,
+            status=record.status,
+            amount_satang=record.amount_satang,
+            events=record.events,
+        )
 
 
 def share(satang: int, case: Case) -> str:
@@ -66,17 +84,6 @@ def share(satang: int, case: Case) -> str:
     return f"{satang} of {case.money.frozen_satang} satang"
 
 
-def ids_text(ids: Sequence[TransferId]) -> str:
-    """Name the first of *ids*."""
-    shown = ", ".join(f"{id_:032x}" for id_ in ids[:_IDS_SHOWN_MAX])
-    rest = len(ids) - _IDS_SHOWN_MAX
-    return shown if rest <= 0 else f"{shown} and {rest} more"
-
-
-def duration_text(duration_ms: int) -> str:
-    """Return *duration_ms* in the unit that fits, rounded down: ``45 s``, ``20 min``, ``3 h``."""
-    seconds = duration_ms // 1_000
-    for unit_s, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * unit_s:
-            return f"{seconds // unit_s} {name}"
-    return f"{seconds} s"
+def ids_of(case: Case, *outcomes: Outcome) -> str:
+    """Name the pending transfers that this became of, the first of them."""
+    return ids_text([one.pending_id for one in case.money.pendings if one.outcome in outcomes])

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from domain.fees import due_fee_satang
-from domain.intents import IntentStatus
+from domain.intents import UNFINISHED, IntentStatus
 from domain.reconciliation import event_rules, fee_rules, history_rules, money_rules
-from domain.reconciliation.case import UNFINISHED, Case
+from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference
 from domain.reconciliation.limits import Limits
-from domain.reconciliation.money import RESOLVED, Fate, Money
+from domain.reconciliation.money import RESOLVED, Money, Outcome
 from domain.reconciliation.record import IntentRecord
 from domain.settlement import psp_fee_satang
 
@@ -76,29 +76,29 @@ def needs_search(record: IntentRecord, known: Money, limits: Limits) -> bool:
     """
     if not record.tb_transfer_ids:
         return False
-    fates = known.fates
+    outcomes = known.outcomes
     match record.status:
         case IntentStatus.SETTLED:
-            return fates != {Fate.POSTED} or (not known.fees and _has_fee(record))
+            return outcomes != {Outcome.POSTED} or (not known.fees and _has_fee(record))
         case IntentStatus.FAILED:
             # The original worker charges the fee beside a chain that fails.
-            return fates != {Fate.VOIDED} or _has_fee(record)
+            return outcomes != {Outcome.VOIDED} or _has_fee(record)
         case IntentStatus.MANUAL_REVIEW:
             return True
         case status if status in UNFINISHED:
-            return _is_in_doubt(record, fates, limits)
+            return _is_in_doubt(record, outcomes, limits)
         case _:
             return False
 
 
-def _is_in_doubt(record: IntentRecord, fates: frozenset[Fate], limits: Limits) -> bool:
+def _is_in_doubt(record: IntentRecord, outcomes: frozenset[Outcome], limits: Limits) -> bool:
     """Has anything happened to an unfinished intent that a healthy backlog does not show?"""
     waiting = [event for event in record.events if event.status == "pending"]
     if not waiting and record.age_ms >= min(limits.grace_ms, limits.unordered_after_ms):
         return True
     if any(event.retry_count > 0 for event in waiting):
         return True
-    return Fate.EXPIRED in fates or (bool(fates & RESOLVED) and not fates <= RESOLVED)
+    return Outcome.EXPIRED in outcomes or (bool(outcomes & RESOLVED) and not outcomes <= RESOLVED)
 
 
 def _has_fee(record: IntentRecord) -> bool:

@@ -1,6 +1,6 @@
-"""What can differ between the database and the ledger, and whether the worker can mend it."""
+"""What can differ between the database and the ledger, and whether the worker can put it right."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from domain.intents import Action, IntentId
@@ -36,7 +36,7 @@ class DifferenceKind(StrEnum):
     EVENT_DONE = "event_done"
     """An event is open or has failed, and its work is already done."""
     NO_EVENT = "no_event"
-    """``AUTHORIZED`` or ``SETTLING`` for long, and nobody has ordered anything."""
+    """``AUTHORIZED`` or ``SETTLING`` for long, and no event is pending."""
     INTENT_MISSING = "intent_missing"
     """An intent that was asked for is not in the database."""
     NOT_COMPARED = "not_compared"
@@ -47,11 +47,15 @@ class DifferenceKind(StrEnum):
 class Difference:
     """One difference of one intent; *detail* has the numbers and ids, for people.
 
-    ``mend`` is the order that lets the worker put it right, None where a person has to.
+    ``fix`` is the event that lets the worker put it right, None where a person has to.
     """
 
     intent_id: IntentId
     kind: DifferenceKind
     detail: str
     status: str = ""
-    mend: Action | None = None
+    fix: Action | None = None
+
+    def unfixable(self, why_not: str) -> "Difference":
+        """Return this difference as one that no event puts right, which its detail says."""
+        return replace(self, fix=None, detail=f"{self.detail}; no fix: {why_not}")

@@ -1,38 +1,42 @@
-"""Is there an order where one is wanted, none where none is, and is it in time?"""
+"""Is there an event where one is wanted, none where none is, and is it in time?"""
 
 from typing import Final
 
 from domain.intents import Action
-from domain.reconciliation.case import NS_PER_MS, Case, duration_text, share
+from domain.reconciliation.case import Case, share
 from domain.reconciliation.differences import Difference, DifferenceKind
-from domain.reconciliation.money import RELEASED, Fate
+from domain.reconciliation.money import RELEASED, Outcome
+from domain.reconciliation.wording import duration_text
 
-_AS_ORDERED: Final = {Action.POST_PENDING: frozenset({Fate.POSTED}), Action.VOID_PENDING: RELEASED}
+_AS_ORDERED: Final = {
+    Action.POST_PENDING: frozenset({Outcome.POSTED}),
+    Action.VOID_PENDING: RELEASED,
+}
 """What has become of money that was ordered so."""
 
 
 def no_event(case: Case) -> Difference | None:
-    """An authorized intent gets its order before long."""
+    """An authorized intent gets its event before long."""
     record, money = case.record, case.money
     if record.age_ms < case.limits.unordered_after_ms or case.pending_events:
         return None
-    if not money.fates <= {Fate.OPEN, Fate.MISSING}:
+    if not money.outcomes <= {Outcome.OPEN, Outcome.MISSING}:
         return None
     age = duration_text(record.age_ms)
     if not record.events:
-        return case.found(DifferenceKind.NO_EVENT, f"{record.status} for {age} without an order")
+        return case.found(DifferenceKind.NO_EVENT, f"{record.status} for {age} without an event")
     last = record.events[-1]
     return case.found(
         DifferenceKind.NO_EVENT,
-        f"{record.status} for {age}; its last order, {last.id}, {last.action}, is {last.status}",
+        f"{record.status} for {age}; its last event, {last.id}, {last.action}, is {last.status}",
     )
 
 
 def final_event_done(case: Case) -> Difference | None:
-    """A final intent has no order left that there is nothing to do for."""
+    """A final intent has no event left that there is nothing to do for."""
     record = case.record
-    for action, fates in _AS_ORDERED.items():
-        if record.status != action.final_status or not case.money.fates <= fates:
+    for action, outcomes in _AS_ORDERED.items():
+        if record.status != action.final_status or not case.money.outcomes <= outcomes:
             continue
         for event in case.pending_events:
             if event.action == action and event.age_ms >= case.limits.grace_ms:
@@ -45,32 +49,27 @@ def final_event_done(case: Case) -> Difference | None:
 
 
 def reviewed_event_done(case: Case) -> Difference | None:
-    """An order that the worker gave up is not carried out meanwhile."""
-    for action, fates in _AS_ORDERED.items():
-        if not case.money.members or not case.money.fates <= fates:
+    """An event that the worker gave up is not carried out meanwhile."""
+    for action, outcomes in _AS_ORDERED.items():
+        if not case.money.pendings or not case.money.outcomes <= outcomes:
             continue
         for event in reversed(case.record.events):
             if event.action == action and event.status == "failed":
                 return case.found(
                     DifferenceKind.EVENT_DONE,
                     f"event {event.id}, {action}, has failed, and all of the money is"
-                    " as it ordered: requeue it",
+                    " as it says: requeue it",
                 )
     return None
 
 
 def expires_soon(case: Case) -> Difference | None:
     """No money that somebody may still want is about to be released by time."""
-    left_ms = [
-        (member.expires_at_ns - case.record.now_ns) // NS_PER_MS
-        for member in case.money.members
-        if member.fate is Fate.OPEN and member.expires_at_ns is not None
-    ]
-    soon_ms = [one for one in left_ms if one <= case.limits.expiring_within_ms]
-    if not soon_ms:
+    left_ms = case.expires_in_ms
+    if left_ms is None or left_ms > case.limits.expiring_within_ms:
         return None
-    open_satang = case.money.satang_of(Fate.OPEN)
+    open_satang = case.money.satang_of(Outcome.OPEN)
     return case.found(
         DifferenceKind.EXPIRES_SOON,
-        f"{share(open_satang, case)} are frozen, the first of it for {duration_text(min(soon_ms))}",
+        f"{share(open_satang, case)} are frozen, the first of it for {duration_text(left_ms)}",
     )

@@ -1,9 +1,14 @@
-"""Is the PSP fee charged once, as due, and only where the money is posted (DESIGN §7)?"""
+"""Is an intent's PSP fee charged once, as due, and only where its money is posted (DESIGN §7)?
+
+Of the intents of a page; ``duplicate_fees`` looks at all fees of a period.
+"""
 
 from domain.fees import due_fee_satang
-from domain.reconciliation.case import UNFINISHED, Case, ids_text
+from domain.intents import UNFINISHED
+from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
-from domain.reconciliation.money import Fate
+from domain.reconciliation.money import Outcome
+from domain.reconciliation.wording import id_text, ids_text
 
 
 def fee_twice(case: Case) -> Difference | None:
@@ -21,14 +26,14 @@ def fee_twice(case: Case) -> Difference | None:
 def fee_without_post(case: Case) -> Difference | None:
     """There is no fee while money of the intent is not posted."""
     money = case.money
-    if len(money.fees) != 1 or money.fates <= {Fate.POSTED}:
+    if len(money.fees) != 1 or money.outcomes <= {Outcome.POSTED}:
         return None
     if case.record.status in UNFINISHED and case.is_in_flight:
         return None
     [fee] = money.fees
     return case.found(
         DifferenceKind.FEE_WITHOUT_POST,
-        f"{fee.amount} satang charged by {fee.id:032x}, and not all of the money is posted",
+        f"{fee.amount} satang charged by {id_text(fee.id)}, and not all of the money is posted",
     )
 
 
@@ -36,14 +41,21 @@ def settled_fee(case: Case) -> Difference | None:
     """A settled intent has paid the fee that is due."""
     fees, due_satang = case.money.fees, due_fee_satang(case.record.psp)
     if not fees:
-        if due_satang == 0 or not case.money.members:
-            return None
-        return case.found(
-            DifferenceKind.FEE_MISSING, f"{due_satang} satang are due, none were charged"
-        )
-    if len(fees) > 1 or not case.money.fates <= {Fate.POSTED} or fees[0].amount == due_satang:
+        return _fee_missing(case, due_satang)
+    if len(fees) > 1 or not case.money.outcomes <= {Outcome.POSTED} or fees[0].amount == due_satang:
         return None
     return case.found(
         DifferenceKind.FEE_AMOUNT_DIFFERS,
         f"{fees[0].amount} satang charged, {due_satang} are due",
     )
+
+
+def _fee_missing(case: Case, due_satang: int) -> Difference | None:
+    """A fee is due for money that is posted, or that will be; for no other."""
+    outcomes = case.money.outcomes
+    if due_satang == 0 or not outcomes or not outcomes <= {Outcome.POSTED, Outcome.OPEN}:
+        return None
+    detail = f"{due_satang} satang are due, none were charged"
+    if Outcome.OPEN in outcomes:
+        detail += "; charge them only after all of the money is posted"
+    return case.found(DifferenceKind.FEE_MISSING, detail)

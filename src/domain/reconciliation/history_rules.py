@@ -1,7 +1,8 @@
 """Is ``tx_history`` what the ledger moved?"""
 
-from domain.conclusions import HistoryLine
-from domain.reconciliation.case import UNFINISHED, Case
+from domain.conclusions import RecordedLine
+from domain.intents import UNFINISHED
+from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 
@@ -9,7 +10,7 @@ from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 def settled_history(case: Case) -> Difference | None:
     """A settled intent has each line once, and they add up to what was posted and charged."""
     lines, money = case.record.lines, case.money
-    if not money.members:
+    if not money.pendings:
         return None
     if not lines:
         return case.found(DifferenceKind.HISTORY_DIFFERS, "no lines of history")
@@ -44,6 +45,6 @@ def history_without_settlement(case: Case) -> Difference | None:
     )
 
 
-def _numbers(lines: tuple[HistoryLine, ...]) -> str:
+def _numbers(lines: tuple[RecordedLine, ...]) -> str:
     shown = ", ".join(str(line.line_no) for line in lines[:5])
     return shown if len(lines) <= 5 else f"{shown} …"

@@ -8,7 +8,7 @@ class Limits:
     """``grace_ms``: what happened less long ago than this may still be in flight.
 
     ``expiring_within_ms``: frozen money that is released within this time is reported.
-    ``unordered_after_ms``: so long an intent may be authorized without an order.
+    ``unordered_after_ms``: so long an intent may be authorized without a pending event.
     """
 
     grace_ms: int = 60_000

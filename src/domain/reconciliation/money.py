@@ -12,12 +12,12 @@ from enum import Enum, auto
 from domain.charged_fees import charged_fees
 from domain.intents import IntentId
 from domain.ledger_requests import Found, ResolutionSearch
+from domain.reconciliation.lookup_ids import LookupIds
 from domain.reconciliation.record import IntentRecord
-from domain.reconciliation.sought import Sought
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId, expires_at_ns
 
 
-class Fate(Enum):
+class Outcome(Enum):
     """What became of a pending transfer."""
 
     OPEN = auto()
@@ -31,16 +31,16 @@ class Fate(Enum):
     """The ledger does not have it, or it froze nothing."""
 
 
-RELEASED = frozenset({Fate.VOIDED, Fate.EXPIRED})
-RESOLVED = frozenset({Fate.POSTED, Fate.POSTED_IN_PART}) | RELEASED
+RELEASED = frozenset({Outcome.VOIDED, Outcome.EXPIRED})
+RESOLVED = frozenset({Outcome.POSTED, Outcome.POSTED_IN_PART}) | RELEASED
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class PendingTransfer:
     """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was."""
 
     pending_id: TransferId
-    fate: Fate
+    outcome: Outcome
     frozen_satang: int = 0
     posted_satang: int = 0
     at_ns: int | None = None
@@ -51,37 +51,37 @@ class Member:
 class Money:
     """All of it. ``fees`` are in order of time."""
 
-    members: tuple[Member, ...]
+    pendings: tuple[PendingTransfer, ...]
     fees: tuple[Transfer, ...]
 
     @property
-    def fates(self) -> frozenset[Fate]:
-        """What became of the members, each fate once; empty where nothing was frozen."""
-        return frozenset([member.fate for member in self.members])
+    def outcomes(self) -> frozenset[Outcome]:
+        """What became of the pending transfers, each once; empty where nothing was frozen."""
+        return frozenset([one.outcome for one in self.pendings])
 
-    def satang_of(self, *fates: Fate) -> int:
-        """Return how much was frozen by members of *fates*."""
-        return sum([member.frozen_satang for member in self.members if member.fate in fates])
+    def satang_of(self, *outcomes: Outcome) -> int:
+        """Return how much was frozen by those of *outcomes*."""
+        return sum([one.frozen_satang for one in self.pendings if one.outcome in outcomes])
 
     @property
     def frozen_satang(self) -> int:
         """What was frozen at first."""
-        return sum([member.frozen_satang for member in self.members])
+        return sum([one.frozen_satang for one in self.pendings])
 
     @property
     def posted_satang(self) -> int:
         """What has moved, fees aside."""
-        return sum([member.posted_satang for member in self.members])
+        return sum([one.posted_satang for one in self.pendings])
 
 
-def money_known(record: IntentRecord, sought: Sought, found: Found) -> Money:
+def money_known(record: IntentRecord, sought: LookupIds, found: Found) -> Money:
     """Return what *found*, the answer to a look-up of *sought*, tells."""
     return _money(record, sought, found, _ours(sought, found), fees=())
 
 
 def search_for(
     record: IntentRecord,
-    sought: Sought,
+    sought: LookupIds,
     found: Found,
     *,
     fee_code: int,
@@ -100,7 +100,7 @@ def search_for(
 
 def money_searched(
     record: IntentRecord,
-    sought: Sought,
+    sought: LookupIds,
     found: Found,
     search: ResolutionSearch,
     related: Sequence[Transfer],
@@ -126,7 +126,7 @@ def is_pending(transfer: Transfer) -> bool:
 
 def _money(
     record: IntentRecord,
-    sought: Sought,
+    sought: LookupIds,
     found: Found,
     resolvers: Found,
     *,
@@ -134,39 +134,44 @@ def _money(
 ) -> Money:
     charged = {fee.id: fee for fee in (*_our_fee(record.id, sought, found), *fees)}
     return Money(
-        members=tuple(
-            [_member(id_, found.get(id_), resolvers.get(id_), record) for id_ in sought.pending_ids]
+        pendings=tuple(
+            [
+                _pending(id_, found.get(id_), resolvers.get(id_), record)
+                for id_ in sought.pending_ids
+            ]
         ),
         fees=tuple(sorted(charged.values(), key=lambda fee: fee.timestamp_ns)),
     )
 
 
-def _member(
+def _pending(
     pending_id: TransferId,
     pending: Transfer | None,
     resolver: Transfer | None,
     record: IntentRecord,
-) -> Member:
+) -> PendingTransfer:
     if pending is None or not is_pending(pending):
-        return Member(pending_id, Fate.MISSING)
+        return PendingTransfer(pending_id, Outcome.MISSING)
     expires_ns = expires_at_ns(pending)
     if resolver is None:
         if expires_ns is not None and expires_ns <= record.now_ns:
-            return Member(pending_id, Fate.EXPIRED, pending.amount, 0, expires_ns, expires_ns)
-        return Member(pending_id, Fate.OPEN, pending.amount, 0, None, expires_ns)
+            return PendingTransfer(
+                pending_id, Outcome.EXPIRED, pending.amount, 0, expires_ns, expires_ns
+            )
+        return PendingTransfer(pending_id, Outcome.OPEN, pending.amount, 0, None, expires_ns)
     at_ns = resolver.timestamp_ns
     if not _posts(resolver):
-        return Member(pending_id, Fate.VOIDED, pending.amount, 0, at_ns, expires_ns)
-    fate = Fate.POSTED if resolver.amount == pending.amount else Fate.POSTED_IN_PART
-    return Member(pending_id, fate, pending.amount, resolver.amount, at_ns, expires_ns)
+        return PendingTransfer(pending_id, Outcome.VOIDED, pending.amount, 0, at_ns, expires_ns)
+    outcome = Outcome.POSTED if resolver.amount == pending.amount else Outcome.POSTED_IN_PART
+    return PendingTransfer(pending_id, outcome, pending.amount, resolver.amount, at_ns, expires_ns)
 
 
-def _ours(sought: Sought, found: Found) -> dict[TransferId, Transfer]:
+def _ours(sought: LookupIds, found: Found) -> dict[TransferId, Transfer]:
     """Return the worker's own resolvers, each by what it resolved."""
     return {found[id_].pending_id: found[id_] for id_ in sought.resolving_ids if id_ in found}
 
 
-def _our_fee(intent_id: IntentId, sought: Sought, found: Found) -> tuple[Transfer, ...]:
+def _our_fee(intent_id: IntentId, sought: LookupIds, found: Found) -> tuple[Transfer, ...]:
     fee = None if sought.fee_id is None else found.get(sought.fee_id)
     return () if fee is None or fee.user_data_128 != intent_id.int else (fee,)
 

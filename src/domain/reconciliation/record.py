@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId, PspRecord
 
 
@@ -24,7 +24,7 @@ class IntentRecord:
     """An intent with all that belongs to it.
 
     ``age_ms`` counts from the intent's last change, ``now_ns`` is when all of this was read,
-    both by the database's clock. An infinite time counts as just now.
+    both by the database's clock. An infinite time, or none, counts as just now.
     """
 
     id: IntentId
@@ -36,7 +36,7 @@ class IntentRecord:
     now_ns: int
     events: tuple[EventRecord, ...] = ()
     psp: PspRecord | None = None
-    lines: tuple[HistoryLine, ...] = ()
+    lines: tuple[RecordedLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +52,10 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ByIds:
     """These intents, whatever their age."""
 
     intent_ids: tuple[IntentId, ...]
 
 
-Selection = Period | Named
+Selection = Period | ByIds

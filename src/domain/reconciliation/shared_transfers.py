@@ -6,6 +6,7 @@ from typing import Final
 
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.wording import id_text
 from domain.transfers import TransferId
 
 _OTHERS_SHOWN_MAX: Final = 2
@@ -24,7 +25,7 @@ def sharing(transfer_id: TransferId, intent_ids: Sequence[IntentId]) -> Iterator
         yield Difference(
             intent_id=intent_id,
             kind=DifferenceKind.TRANSFER_SHARED,
-            detail=f"pending transfer {transfer_id:032x}: {', '.join(texts)}",
+            detail=f"pending transfer {id_text(transfer_id)}: {', '.join(texts)}",
         )
 
 

@@ -1,4 +1,4 @@
-"""The PSP fee of a chain that is posted: charge it once, or find who did."""
+"""The worker's own charging: the PSP fee of a chain that is posted, once, or find who did."""
 
 from collections.abc import Sequence
 from typing import assert_never

@@ -8,7 +8,7 @@ from uuid import UUID
 import psycopg
 
 from application.ports.ledger import Ledger
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import LineKind, RecordedLine
 from domain.intents import Intent, IntentId, IntentStatus
 from domain.invariants import EventEvidence, IntentEvidence
 from domain.ledger_requests import ResolutionSearch
@@ -101,7 +101,7 @@ def longest_wait_ms(connection: psycopg.Connection, *, after_id: int, before_id:
 class _Rows:
     statuses: Mapping[IntentId, str]
     events: Mapping[IntentId, Sequence[EventEvidence]]
-    lines: Mapping[IntentId, Sequence[HistoryLine]]
+    lines: Mapping[IntentId, Sequence[RecordedLine]]
     final_audits: Mapping[IntentId, int]
 
     @classmethod
@@ -115,13 +115,13 @@ class _Rows:
                 "SELECT intent_id, action, status FROM pm.outbox_event ORDER BY id"
             ):
                 events[intent_id].append(EventEvidence(action=action, status=status))
-            lines: dict[IntentId, list[HistoryLine]] = defaultdict(list)
+            lines: dict[IntentId, list[RecordedLine]] = defaultdict(list)
             for intent_id, line_no, kind, account, amount_satang in connection.execute(
                 "SELECT intent_id, line_no, kind, account, amount_satang"
                 " FROM pm.tx_history ORDER BY intent_id, line_no"
             ):
                 lines[intent_id].append(
-                    HistoryLine(
+                    RecordedLine(
                         line_no=line_no,
                         kind=LineKind(kind),
                         account=account,

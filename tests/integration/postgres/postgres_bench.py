@@ -14,7 +14,7 @@ from adapters.postgres.outbox_reader import PostgresOutboxReader
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
 from application.ports.event_store import EventStore
-from domain.conclusions import AuditEvent, HistoryLine, LineKind, PushJob
+from domain.conclusions import AuditEvent, HistoryLine, LineKind, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord, UserId
 from tests.contracts.database_bench import EventState, IntentState, RetryNote
@@ -146,7 +146,7 @@ class PostgresBench:
             event_id,
         )
 
-    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+    def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         for line in lines:
             self.execute(
                 "INSERT INTO pm.tx_history"
@@ -221,7 +221,7 @@ class PostgresBench:
             )
         return None
 
-    def history(self, intent_id: IntentId) -> list[HistoryLine]:
+    def history(self, intent_id: IntentId) -> list[RecordedLine]:
         rows = self.execute(
             "SELECT line_no, kind, account, amount_satang, fee_kind"
             " FROM pm.tx_history WHERE intent_id = %s ORDER BY id",

@@ -12,7 +12,7 @@ from adapters.postgres import intent_records
 from adapters.postgres.intent_records import APPLICATION_NAME, PostgresIntentRecords
 from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError
 from domain.intents import IntentId
-from domain.reconciliation.record import Named, Period
+from domain.reconciliation.record import ByIds, Period
 from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.intent_records import IntentRecordsContract, a_line, flat, ids_of
 from tests.contracts.payments import an_intent
@@ -51,7 +51,7 @@ def sessions(bench: PostgresBench) -> list[tuple[str, str | None]]:
 
 
 def test_between_two_pages_no_transaction_and_no_snapshot_is_open(bench: PostgresBench) -> None:
-    pages = bench.records(page_intents=1).pages(Named(tuple(add(bench, 3))))
+    pages = bench.records(page_intents=1).pages(ByIds(tuple(add(bench, 3))))
     next(pages)
 
     assert sessions(bench) == [("idle", None)]
@@ -61,7 +61,7 @@ def test_between_two_pages_no_transaction_and_no_snapshot_is_open(bench: Postgre
 
 
 def test_an_iterator_that_is_closed_early_leaves_no_session(bench: PostgresBench) -> None:
-    pages = bench.records(page_intents=1).pages(Named(tuple(add(bench, 3))))
+    pages = bench.records(page_intents=1).pages(ByIds(tuple(add(bench, 3))))
     next(pages)
 
     pages.close()  # type: ignore[attr-defined]
@@ -79,7 +79,7 @@ def test_a_page_is_one_snapshot(bench: PostgresBench) -> None:
     )
     bench.execute("ALTER TABLE pm.outbox_event RENAME TO events")
     bench.execute("CREATE VIEW pm.outbox_event AS SELECT * FROM pm.events WHERE pm.waited()")
-    pages = bench.records().pages(Named((intent_id,)))
+    pages = bench.records().pages(ByIds((intent_id,)))
 
     with ThreadPoolExecutor(1) as threads, psycopg.connect(bench.url) as lock:
         lock.execute("SELECT pg_advisory_xact_lock(1)")
@@ -115,7 +115,7 @@ def test_the_farthest_times_are_ages_too(bench: PostgresBench, time: str, is_old
     bench.execute("UPDATE pm.intent SET updated_at = %s", time)
     bench.execute("UPDATE pm.outbox_event SET created_at = %s", time)
 
-    ((record,),) = bench.records().pages(Named((intent_id,)))
+    ((record,),) = bench.records().pages(ByIds((intent_id,)))
 
     assert (record.age_ms > 0) is is_old
     assert (record.events[0].age_ms > 0) is is_old
@@ -125,7 +125,7 @@ def test_what_a_table_of_somebody_elses_allows_costs_nothing_but_its_own_intent(
     bench: PostgresBench,
 ) -> None:
     strange, usual = add(bench, 2)
-    for column in ("status", "amount_satang", "currency", "tb_transfer_ids"):
+    for column in ("status", "amount_satang", "currency", "tb_transfer_ids", "updated_at"):
         bench.execute(f"ALTER TABLE pm.intent ALTER {column} DROP NOT NULL")
         bench.execute(f"UPDATE pm.intent SET {column} = NULL WHERE id = %s", strange)
     for column in ("line_no", "kind", "amount_satang"):
@@ -133,10 +133,11 @@ def test_what_a_table_of_somebody_elses_allows_costs_nothing_but_its_own_intent(
     bench.execute("ALTER TABLE pm.tx_history ALTER currency DROP NOT NULL")
     bench.execute("INSERT INTO pm.tx_history (intent_id) VALUES (%s)", strange)
 
-    records = {one.id: one for one in flat(bench.records().pages(Named((strange, usual))))}
+    records = {one.id: one for one in flat(bench.records().pages(last_hour(bench)))}
 
     assert records[usual].status == "AUTHORIZED"
     assert (records[strange].status, records[strange].tb_transfer_ids) == ("", ())
+    assert records[strange].age_ms == 0
     assert [(line.line_no, line.kind) for line in records[strange].lines] == [(-1, "")]
 
 
@@ -148,7 +149,7 @@ def test_an_array_of_arrays_is_read_as_the_ids_in_it(bench: PostgresBench) -> No
         UUID(int=2),
     )
 
-    ((record,),) = bench.records().pages(Named((intent_id,)))
+    ((record,),) = bench.records().pages(ByIds((intent_id,)))
 
     assert record.tb_transfer_ids == (UUID(int=1), UUID(int=2))
 
@@ -157,7 +158,7 @@ def test_our_own_tables_are_not_needed(bench: PostgresBench) -> None:
     ids = add(bench, 2)
     bench.execute("DROP TABLE pm.outbox_retry, pm.notification_outbox, pm.outbox_migration")
 
-    assert ids_of(bench.records().pages(Named(tuple(ids)))) == sorted(ids)
+    assert ids_of(bench.records().pages(ByIds(tuple(ids)))) == sorted(ids)
 
 
 def test_it_needs_no_right_but_to_read(bench: PostgresBench) -> None:
@@ -170,7 +171,7 @@ def test_it_needs_no_right_but_to_read(bench: PostgresBench) -> None:
     )
     records = PostgresIntentRecords(dsn=psycopg.conninfo.make_conninfo(bench.url, user="pm_reader"))
 
-    assert ids_of(records.pages(Named(tuple(ids)))) == sorted(ids)
+    assert ids_of(records.pages(ByIds(tuple(ids)))) == sorted(ids)
 
 
 def test_a_right_that_is_missing_is_a_misconfiguration(bench: PostgresBench) -> None:
@@ -179,14 +180,14 @@ def test_a_right_that_is_missing_is_a_misconfiguration(bench: PostgresBench) -> 
     records = PostgresIntentRecords(dsn=psycopg.conninfo.make_conninfo(bench.url, user="pm_nobody"))
 
     with pytest.raises(DatabaseMisconfiguredError, match=r"docs/running\.md"):
-        next(records.pages(Named((IntentId(uuid4()),))))
+        next(records.pages(ByIds((IntentId(uuid4()),))))
 
 
 def test_a_column_that_is_missing_is_a_misconfiguration(bench: PostgresBench) -> None:
     bench.execute("ALTER TABLE pm.intent DROP COLUMN tb_transfer_ids")
 
     with pytest.raises(DatabaseMisconfiguredError, match="tb_transfer_ids"):
-        next(bench.records().shared_transfers(Named(())))
+        next(bench.records().shared_transfers(ByIds(())))
 
 
 def test_a_server_that_goes_away_between_two_pages_is_an_outage(
@@ -194,7 +195,7 @@ def test_a_server_that_goes_away_between_two_pages_is_an_outage(
 ) -> None:
     proxy = proxy_to(bench.url)
     records = PostgresIntentRecords(dsn=proxy.url, page_intents=1)
-    pages = records.pages(Named(tuple(add(bench, 2))))
+    pages = records.pages(ByIds(tuple(add(bench, 2))))
     next(pages)
 
     proxy.refuse()
@@ -210,7 +211,7 @@ def test_a_server_that_freezes_between_two_pages_is_an_outage_in_the_end(
     monkeypatch.setattr(intent_records, "ANSWER_MARGIN_S", 0)
     proxy = proxy_to(bench.url)
     records = PostgresIntentRecords(dsn=proxy.url, page_intents=1, statement_timeout_ms=500)
-    pages = records.pages(Named(tuple(add(bench, 2))))
+    pages = records.pages(ByIds(tuple(add(bench, 2))))
     next(pages)
 
     proxy.blackhole()
@@ -228,7 +229,7 @@ def test_a_pooler_that_takes_the_session_away_is_named(
     )
 
     with pytest.raises(DatabaseMisconfiguredError, match="pooler"):
-        next(bench.records().pages(Named((IntentId(uuid4()),))))
+        next(bench.records().pages(ByIds((IntentId(uuid4()),))))
 
 
 def test_statements_of_its_session_cannot_write(bench: PostgresBench) -> None:

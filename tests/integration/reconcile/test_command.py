@@ -1,21 +1,25 @@
 """``outbox-worker reconcile`` as people run it: lines, JSON, exit codes, and what --fix does."""
 
 import json
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from uuid import UUID, uuid4
 
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from adapters.memory.faulty_ledger import FaultyLedger
+from adapters.memory.faulty_ledger import FaultyLedger, LedgerCall
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.remote_ledger import LedgerServer
 from adapters.postgres.probe_schema import RIGHTS
 from entrypoints.sandbox.resources import free_port
 from tests.contracts.wallet import FEE_CODE, POST, VOID, Case, Wallet, void_by_other
 from tests.helpers.worker_process import (
+    PATIENCE_S,
     run_command,
+    start_command,
 )
 from tests.integration.postgres.postgres_bench import PostgresBench
 from tests.unit.memory.memory_bank import MemoryBank
@@ -123,9 +127,9 @@ def test_each_difference_is_a_line_and_the_last_line_sums_up(
     done = reconcile(*NOW)
 
     assert (done.returncode, done.stderr) == (1, "")
-    header, *lines, summary = done.stdout.splitlines()
-    assert header.split() == ["intent", "status", "difference", "mend", "detail"]
-    columns = [header.index(name) for name in ("status", "difference", "mend", "detail")]
+    header, *lines, summary, empty, _, first_remedy, second_remedy = done.stdout.splitlines()
+    assert header.split() == ["intent", "status", "difference", "fix", "detail"]
+    columns = [header.index(name) for name in ("status", "difference", "fix", "detail")]
     for line in lines:
         assert all(line[at - 1] == " " != line[at] for at in columns)
     assert sorted(tuple(line.split()[:4]) for line in lines) == sorted(
@@ -136,8 +140,11 @@ def test_each_difference_is_a_line_and_the_last_line_sums_up(
     )
     assert summary == (
         "3 intents checked, 2 differences: 1 no_event, 1 settled_not_posted;"
-        " 1 of them the worker can mend (--fix)."
+        " 1 of them the worker can put right (--fix)."
     )
+    assert empty == ""
+    assert first_remedy.split()[:2] == ["settled_not_posted", "--fix:"]
+    assert second_remedy.startswith("no_event ")
 
 
 def test_json_is_one_document_with_everything_in_it(
@@ -157,7 +164,7 @@ def test_json_is_one_document_with_everything_in_it(
         "intent_id": str(case.intent_id),
         "status": "SETTLED",
         "kind": "settled_not_posted",
-        "mend": "post_pending",
+        "fix": "post_pending",
     }
 
 
@@ -186,7 +193,8 @@ def test_what_steers_a_terminal_is_not_shown(
 
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
-    assert all(str(case.intent_id) in line for line in done.stdout.splitlines()[1:-1])
+    found, _, _ = done.stdout.partition("\n1 intent checked")
+    assert all(str(case.intent_id) in line for line in found.splitlines()[1:])
 
 
 # What is compared.
@@ -300,7 +308,10 @@ def test_fix_says_what_it_would_do_and_does_nothing_without_a_yes(
     done = reconcile(*NOW, "--fix")  # its stdin is at its end
 
     assert (done.returncode, done.stderr) == (1, "Insert 1? [y/N] \n")
-    assert done.stdout.endswith(f"{case.intent_id}  post_pending  since settled_not_posted\n")
+    assert done.stdout.splitlines()[-2:] == [
+        f"{case.intent_id}  post_pending  since settled_not_posted",
+        "Nothing was inserted.",
+    ]
     assert events(bench) == []
 
 
@@ -331,7 +342,7 @@ def test_a_closed_stdin_is_a_no(
     assert events(bench) == []
 
 
-def test_what_was_ordered_the_worker_mends(
+def test_what_was_ordered_the_worker_fixes(
     wallet: Wallet, bench: PostgresBench, reconcile: Run
 ) -> None:
     frozen = unposted(wallet, bench)
@@ -342,7 +353,7 @@ def test_what_was_ordered_the_worker_mends(
     done = reconcile(*NOW, "--fix", "--yes")
 
     assert (done.returncode, done.stderr) == (1, "")
-    assert "2 of 2 ordered" in done.stdout.splitlines()[-1]
+    assert "2 of 2 inserted" in done.stdout.splitlines()[-1]
     assert sorted(events(bench)) == sorted(
         [
             (frozen.intent_id, "post_pending", "pending"),
@@ -367,12 +378,15 @@ def test_json_tells_what_was_ordered(wallet: Wallet, bench: PostgresBench, recon
 
     assert (done.returncode, done.stderr) == (1, "")
     ((event_id,),) = bench.execute("SELECT id FROM pm.outbox_event")
-    assert json.loads(done.stdout)["orders"] == [
+    body = json.loads(done.stdout)
+    assert body["has_more"] is False
+    assert body["fixes"] == [
         {
             "intent_id": str(case.intent_id),
             "action": "post_pending",
-            "outcome": "ordered",
+            "outcome": "inserted",
             "event_id": event_id,
+            "obstacle": None,
             "detail": f"event {event_id}",
         }
     ]
@@ -396,33 +410,67 @@ def test_one_order_that_is_refused_stops_no_other(
 
     assert (done.returncode, done.stderr) == (1, "")
     outcomes = {tuple(line.split()[:2]) for line in done.stdout.splitlines()[-3:-1]}
-    assert outcomes == {("refused", str(bad.intent_id)), ("ordered", str(good.intent_id))}
+    assert outcomes == {("refused", str(bad.intent_id)), ("inserted", str(good.intent_id))}
     assert [intent_id for intent_id, _, _ in events(bench)] == [good.intent_id]
+
+
+def test_what_is_in_the_way_of_an_event_is_told(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    held, first, second = (unposted(wallet, bench) for _ in range(3))
+    # As it would be where somebody else inserts an event between the comparison and the answer.
+    bench.execute(
+        "CREATE FUNCTION pm.race() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF pg_trigger_depth() = 1 THEN INSERT INTO pm.outbox_event (intent_id, action)"
+        " SELECT i.id, NEW.action FROM pm.intent i WHERE i.id <> NEW.intent_id; END IF;"
+        " RETURN NULL; END $$"
+    )
+    bench.execute(
+        "CREATE TRIGGER race AFTER INSERT ON pm.outbox_event FOR EACH ROW"
+        " EXECUTE FUNCTION pm.race()"
+    )
+    named = [str(case.intent_id) for case in (held, first, second)]
+
+    with bench.hold_intent(held.intent_id):
+        done = run_command(
+            "reconcile",
+            *(*NOW, "--fix", "--yes", "--json", *named),
+            environment=settings | {"OUTBOX_STATEMENT_TIMEOUT_MS": "1000"},
+        )
+
+    assert (done.returncode, done.stderr) == (1, "")
+    told = {one["intent_id"]: one for one in json.loads(done.stdout)["fixes"]}
+    outcomes = {intent_id: (one["outcome"], one["obstacle"]) for intent_id, one in told.items()}
+    assert outcomes[str(held.intent_id)] == ("busy", None)
+    assert sorted(outcomes[intent_id] for intent_id in named[1:]) == [
+        ("inserted", None),
+        ("left", "event_pending"),
+    ]
+    [left] = [one for one in told.values() if one["outcome"] == "left"]
+    assert left["detail"].endswith("is pending")
 
 
 def test_fix_needs_what_the_worker_may_and_to_insert_events(
     wallet: Wallet, bench: PostgresBench, reconcile: Run
 ) -> None:
     unposted(wallet, bench)
-    bench.execute("DROP ROLE IF EXISTS pm_mender")
-    bench.execute("CREATE ROLE pm_mender LOGIN")
-    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_mender")
+    bench.execute("DROP ROLE IF EXISTS pm_fixer")
+    bench.execute("CREATE ROLE pm_fixer LOGIN")
+    bench.execute("GRANT USAGE ON SCHEMA pm TO pm_fixer")
     for table, rights in RIGHTS.items():
-        bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_mender")
+        bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_fixer")
     # What docs/running.md names beside those.
-    bench.execute("GRANT SELECT ON pm.tx_history TO pm_mender")
-    bench.execute("GRANT INSERT ON pm.outbox_event TO pm_mender")
-    bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_mender")
+    bench.execute("GRANT SELECT ON pm.tx_history TO pm_fixer")
+    bench.execute("GRANT INSERT ON pm.outbox_event TO pm_fixer")
+    bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_fixer")
 
-    done = reconcile(
-        *NOW, "--fix", "--yes", DATABASE_URL=make_conninfo(bench.url, user="pm_mender")
-    )
+    done = reconcile(*NOW, "--fix", "--yes", DATABASE_URL=make_conninfo(bench.url, user="pm_fixer"))
 
     assert (done.returncode, done.stderr) == (1, "")
     assert len(events(bench)) == 1
 
 
-def test_where_nothing_can_be_mended_nobody_is_asked(
+def test_where_nothing_can_be_fixed_nobody_is_asked(
     wallet: Wallet, bench: PostgresBench, reconcile: Run
 ) -> None:
     overdue(wallet, bench)
@@ -431,6 +479,7 @@ def test_where_nothing_can_be_mended_nobody_is_asked(
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "[y/N]" not in done.stdout
+    assert done.stdout.endswith("\nNothing was inserted.\n")
 
 
 # What goes wrong.
@@ -456,6 +505,42 @@ def test_what_makes_no_sense_is_a_fault_of_usage(
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_output_may_be_piped_into_what_stops_reading(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    overdue(wallet, bench)
+
+    for arguments in ([], ["--json"]):
+        process = start_command("reconcile", *NOW, *arguments, environment=settings)
+        assert process.stdout is not None
+        process.stdout.close()
+        _, errors = process.communicate(timeout=PATIENCE_S)
+
+        assert (process.returncode, errors) == (141, "")
+
+
+def test_ctrl_c_is_no_difference(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    unposted(wallet, bench)
+    is_asked, may_answer = threading.Event(), threading.Event()
+
+    def answer_late(call: LedgerCall) -> None:
+        is_asked.set()
+        may_answer.wait(PATIENCE_S)
+
+    wallet.ledger.before = answer_late
+    process = start_command("reconcile", *NOW, environment=settings)
+    try:
+        assert is_asked.wait(PATIENCE_S)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    finally:
+        may_answer.set()
+
+    assert (process.returncode, output, errors) == (130, "", "")
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])

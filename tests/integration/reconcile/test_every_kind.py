@@ -14,7 +14,7 @@ from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from domain.intents import IntentId
 from domain.reconciliation.differences import DifferenceKind
 from tests.contracts import reconciling
-from tests.contracts.reconciling import MENDABLE, OTHERS, Desk, Fault
+from tests.contracts.reconciling import FIXABLE, OTHERS, Desk, Fault
 from tests.contracts.wallet import FEE_CODE, Wallet
 from tests.helpers.worker_process import run_command
 from tests.integration.postgres.postgres_bench import PostgresBench
@@ -40,7 +40,7 @@ def listing_a_transfer_twice(desk: Desk) -> IntentId:
 
 def commit_all_faults(desk: Desk) -> set[tuple[str, str]]:
     """Put every fault in, and return what has to be told of whom."""
-    faults = dict([*MENDABLE, *OTHERS, (listing_a_transfer_twice, DifferenceKind.TRANSFER_SHARED)])
+    faults = dict([*FIXABLE, *OTHERS, (listing_a_transfer_twice, DifferenceKind.TRANSFER_SHARED)])
     first = [fault for fault in faults if fault not in LEAVE_AN_ORDER]
     return {(str(fault(desk)), str(faults[fault])) for fault in (*first, *LEAVE_AN_ORDER)}
 

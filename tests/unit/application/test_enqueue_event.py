@@ -49,9 +49,6 @@ class FakeStore:
     def note(self, intent_id: IntentId, audit: AuditEvent) -> None:
         raise AssertionError("a producer's order is not audited")
 
-    def shares_transfers(self, intent_id: IntentId) -> bool:
-        raise AssertionError("a producer does not read all intents")
-
 
 def a_store(
     status: str = "AUTHORIZED", *events: StoredEvent, amount_satang: int = 100

@@ -1,6 +1,7 @@
 """What reconciling reads, and what it makes of rows that nothing can be made of."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -122,6 +123,9 @@ class ListedRecords:
 
     def shared_transfers(self, selection: object) -> Iterator[Any]:
         return iter(())
+
+    def sharing(self, intent_ids: object) -> set[IntentId]:
+        raise AssertionError("only --fix asks for that")
 
 
 def a_record(**changes: Any) -> IntentRecord:
@@ -260,6 +264,23 @@ def test_whoever_stops_reading_leaves_no_thread_behind(desk: Desk) -> None:
 
     assert first.intents == 2
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("reconcile")]
+
+
+@pytest.mark.parametrize("page_intents", [5, 100])
+def test_what_the_worker_did_itself_takes_one_look_up_a_page(desk: Desk, page_intents: int) -> None:
+    for _ in range(15):
+        desk.add_settled(fee_satang=7)
+        desk.wallet.add_case(POST, frozen=(100, 20))
+        desk.wallet.settle_until_idle()
+    desk.wallet.add_case(POST)
+    desk.page_intents = page_intents
+    desk.wallet.ledger.calls.clear()
+
+    assert desk.told() == []
+
+    calls = Counter(call.method for call in desk.wallet.ledger.calls)
+    assert calls["lookup"] == -(-31 // page_intents)
+    assert calls["find_resolutions"] == 0
 
 
 def test_few_searches_are_asked_for_in_one_call(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""Whatever happened to an intent: what the worker settled agrees, and what is ordered mends.
+"""Whatever happened to an intent: what the worker settled agrees, and --fix puts it right.
 
 A scene is what became of each pending transfer, and what the database says. It is run on the
 fakes, with the real worker.
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from domain.intents import Action, EventId, Intent
 from domain.reconciliation.differences import DifferenceKind as Kind
+from domain.reconciliation.fixing import NotOrdered
 from domain.transfer_builders import build_resolving_transfer
 from domain.transfers import AMOUNT_MAX, TransferId
 from tests.contracts.ledger import new_id
@@ -155,17 +156,17 @@ def test_what_the_worker_settles_itself_has_no_difference(scene: Scene) -> None:
         event_statuses=["processed", "failed"],
     )
 )
-def test_what_is_ordered_to_mend_an_intent_mends_it(scene: Scene) -> None:
+def test_what_is_ordered_to_fix_an_intent_fixes_it(scene: Scene) -> None:
     desk = a_desk()
     intent, _ = set_up(desk, scene)
     before = desk.reconcile()
-    mended = [one for one in before if one.mend is not None]
-    assert len(mended) <= 1
-    event(f"{len(mended)} mended")
+    fixed = [one for one in before if one.fix is not None]
+    assert len(fixed) <= 1
+    event(f"{len(fixed)} fixed")
 
-    for one in mended:
+    for one in fixed:
         event_id = desk.order_again(one)
-        assert event_id is not None
+        assert not isinstance(event_id, NotOrdered)
         desk.wallet.settle_until_idle()
         assert desk.database.event(event_id).status == "processed"
         assert desk.database.intent(intent.id).status in ("SETTLED", "FAILED")

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from domain.conclusions import HistoryLine, LineKind
+from domain.conclusions import LineKind, RecordedLine
 from domain.intents import Action, EventId, IntentId, PspRecord
 from domain.reconciliation.comparing import differences, needs_search
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
+from domain.reconciliation.lookup_ids import lookup_ids_for
 from domain.reconciliation.money import Money, money_known, money_searched, search_for
 from domain.reconciliation.record import EventRecord, IntentRecord
-from domain.reconciliation.sought import sought_for
 from domain.transfer_builders import resolving_flag
 from domain.transfer_ids import fee_id, resolution_id
 from domain.transfers import (
@@ -87,9 +87,9 @@ def a_psp(fee_satang: int | None) -> PspRecord:
     )
 
 
-def a_line(line_no: int, kind: str, amount_satang: int) -> HistoryLine:
+def a_line(line_no: int, kind: str, amount_satang: int) -> RecordedLine:
     """Return a line of history."""
-    return HistoryLine(
+    return RecordedLine(
         line_no=line_no, kind=LineKind(kind), account=None, amount_satang=amount_satang
     )
 
@@ -179,14 +179,14 @@ def fee(
 
 def known(record: IntentRecord, ledger: Sequence[Transfer]) -> Money:
     """Return what a look-up tells."""
-    sought = sought_for(record)
+    sought = lookup_ids_for(record)
     found = {one.id: one for one in ledger if one.id in set(sought)}
     return money_known(record, sought, found)
 
 
 def searched(record: IntentRecord, ledger: Sequence[Transfer]) -> Money:
     """Return what a search tells beside it; as an answer may, it holds everything there is."""
-    sought = sought_for(record)
+    sought = lookup_ids_for(record)
     found = {one.id: one for one in ledger if one.id in set(sought)}
     search = search_for(record, sought, found, fee_code=FEE_CODE, fee_account_id=NOSTRO)
     return money_searched(record, sought, found, search, ledger)
@@ -209,8 +209,8 @@ def kinds(
     return [one.kind for one in judge(record, ledger, limits)]
 
 
-def mends(
+def fixes(
     record: IntentRecord, ledger: Sequence[Transfer], limits: Limits = LIMITS
 ) -> dict[DifferenceKind, Action | None]:
-    """Return what ``judge`` finds, and what would mend it."""
-    return {one.kind: one.mend for one in judge(record, ledger, limits)}
+    """Return what ``judge`` finds, and what would fix it."""
+    return {one.kind: one.fix for one in judge(record, ledger, limits)}

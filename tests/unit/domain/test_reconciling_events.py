@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from domain.intents import Action, EventId
-from domain.reconciliation.case import duration_text
 from domain.reconciliation.comparing import needs_search
 from domain.reconciliation.differences import DifferenceKind as Kind
 from domain.reconciliation.limits import Limits
 from domain.reconciliation.record import IntentRecord
+from domain.reconciliation.wording import duration_text
 from domain.transfers import NS_PER_S, Transfer
 from tests.unit.domain.reconciled import (
     AUTHORIZED,
@@ -26,11 +26,11 @@ from tests.unit.domain.reconciled import (
     a_record,
     all_resolved,
     an_event,
+    fixes,
     frozen,
     judge,
     kinds,
     known,
-    mends,
     resolved,
 )
 
@@ -44,8 +44,8 @@ unfinished = pytest.mark.parametrize("record", [AUTHORIZED, SETTLING])
 def test_an_intent_that_nobody_ordered_for_long_is_told(record: IntentRecord) -> None:
     [found] = judge(record, frozen())
 
-    assert (found.kind, found.mend) == (Kind.NO_EVENT, None)
-    assert found.detail == f"{record.status} for 24 h without an order"
+    assert (found.kind, found.fix) == (Kind.NO_EVENT, None)
+    assert found.detail == f"{record.status} for 24 h without an event"
 
 
 @unfinished
@@ -54,7 +54,7 @@ def test_an_order_that_is_over_is_as_good_as_none(record: IntentRecord, status: 
     [found] = judge(replace(record, events=(an_event(POST, status),)), frozen())
 
     assert found.kind is Kind.NO_EVENT
-    assert found.detail.endswith(f"its last order, 7, post_pending, is {status}")
+    assert found.detail.endswith(f"its last event, 7, post_pending, is {status}")
 
 
 def test_an_intent_may_be_without_an_order_for_a_while() -> None:
@@ -84,13 +84,13 @@ def test_an_intent_without_transfers_wants_an_order_too() -> None:
 def test_an_order_whose_work_is_done_is_left_to_the_worker(action: Action, status: str) -> None:
     record = a_record(status, an_event(action, "pending"))
 
-    assert mends(record, all_resolved(action)) == {Kind.EVENT_DONE: None}
+    assert fixes(record, all_resolved(action)) == {Kind.EVENT_DONE: None}
 
 
 def test_an_order_against_what_was_done_is_none_of_those() -> None:
     record = a_record("AUTHORIZED", an_event(VOID, "pending"))
 
-    assert mends(record, all_resolved(POST)) == {Kind.POSTED_NOT_SETTLED: None}
+    assert fixes(record, all_resolved(POST)) == {Kind.POSTED_NOT_SETTLED: None}
 
 
 def test_the_first_of_several_orders_counts() -> None:
@@ -109,7 +109,7 @@ def test_an_order_for_a_final_intent_with_nothing_left_to_do_is_told(
 
     [found] = judge(ordered, all_resolved(action))
 
-    assert (found.kind, found.mend) == (Kind.EVENT_DONE, None)
+    assert (found.kind, found.fix) == (Kind.EVENT_DONE, None)
     assert "60 min" in found.detail
     assert kinds(young, all_resolved(action)) == []
     assert kinds(other, all_resolved(action)) == []
@@ -122,7 +122,7 @@ def test_an_order_that_was_given_up_and_is_carried_out_now_can_be_requeued(actio
 
     [found] = judge(record, all_resolved(action, by_worker=False))
 
-    assert (found.kind, found.mend) == (Kind.EVENT_DONE, None)
+    assert (found.kind, found.fix) == (Kind.EVENT_DONE, None)
     assert "requeue" in found.detail
     assert kinds(record, all_resolved(other)) == []
     assert kinds(record, [*frozen(), resolved(0, action)]) == []

@@ -1,6 +1,7 @@
 """Is the PSP fee charged once, as due, and only where the money is posted?"""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -27,11 +28,11 @@ from tests.unit.domain.reconciled import (
     all_resolved,
     an_event,
     fee,
+    fixes,
     frozen,
     judge,
     kinds,
     known,
-    mends,
     resolved,
 )
 
@@ -89,14 +90,33 @@ def test_a_fee_beside_a_post_of_the_worker_is_somebody_elses() -> None:
 def test_a_fee_that_was_not_charged_needs_a_person() -> None:
     [found] = judge(replace(SETTLED_WITH_FEE, lines=HISTORY), POSTED_BY_OTHER)
 
-    assert (found.kind, found.mend) == (Kind.FEE_MISSING, None)
+    assert (found.kind, found.fix) == (Kind.FEE_MISSING, None)
     assert found.detail == "7 satang are due, none were charged"
 
 
 def test_a_fee_is_missing_also_where_the_money_is_still_to_be_posted() -> None:
     record = replace(SETTLED_WITH_FEE, lines=HISTORY)
 
-    assert mends(record, frozen()) == {Kind.SETTLED_NOT_POSTED: POST, Kind.FEE_MISSING: None}
+    assert fixes(record, frozen()) == {Kind.SETTLED_NOT_POSTED: POST, Kind.FEE_MISSING: None}
+    assert judge(record, frozen())[1].detail == (
+        "7 satang are due, none were charged; charge them only after all of the money is posted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ledger", "kind"),
+    [
+        (all_resolved(VOID), Kind.SETTLED_BUT_RELEASED),
+        (frozen(timeout_s=1), Kind.SETTLED_BUT_RELEASED),
+        ([*frozen(), resolved(0, POST), resolved(1, VOID)], Kind.SETTLED_BUT_RELEASED),
+        ([*POSTED[:3], resolved(1, POST, amount=1, by_worker=False)], Kind.RESOLVED_IN_PART),
+        ([frozen()[0], resolved(0, POST)], Kind.TRANSFER_MISSING),
+    ],
+)
+def test_no_fee_is_missing_for_money_that_will_not_be_posted(
+    ledger: list[Transfer], kind: Kind
+) -> None:
+    assert kinds(replace(SETTLED_WITH_FEE, lines=HISTORY), ledger) == [kind]
 
 
 @pytest.mark.parametrize("fee_satang", [None, 0, -5])
@@ -140,8 +160,8 @@ def test_two_fees_are_told_as_that_and_nothing_else(
 
     [found] = judge(record, [*ledger, fee(), second])
 
-    assert (found.kind, found.mend) == (Kind.FEE_TWICE, None)
-    assert found.detail == f"2 fees, of 7, 9 satang: {fee().id:032x}, {second.id:032x}"
+    assert (found.kind, found.fix) == (Kind.FEE_TWICE, None)
+    assert found.detail == f"2 fees, of 7, 9 satang: {UUID(int=fee().id)}, {UUID(int=second.id)}"
 
 
 @pytest.mark.parametrize(
@@ -158,8 +178,9 @@ def test_a_fee_of_money_that_is_not_posted_is_told(
 ) -> None:
     [found] = judge(record, [*ledger, fee(by_worker=False)])
 
-    assert (found.kind, found.mend) == (Kind.FEE_WITHOUT_POST, None)
-    assert found.detail.startswith("7 satang charged by ")
+    assert (found.kind, found.fix) == (Kind.FEE_WITHOUT_POST, None)
+    charge = UUID(int=fee(by_worker=False).id)
+    assert found.detail.startswith(f"7 satang charged by {charge}, ")
 
 
 def test_a_fee_of_a_settled_intent_whose_money_is_not_posted_is_told() -> None:
@@ -187,4 +208,4 @@ def test_a_fee_of_posted_money_is_none_of_those() -> None:
 
 
 def test_an_intent_without_transfers_pays_no_fee() -> None:
-    assert kinds(replace(SETTLED_WITH_FEE, tb_transfer_ids=()), []) == []
+    assert kinds(replace(SETTLED_WITH_FEE, tb_transfer_ids=()), []) == [Kind.AMOUNT_DIFFERS]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from domain.conclusions import HistoryLine
+from domain.conclusions import RecordedLine
 from domain.reconciliation.differences import DifferenceKind as Kind
 from domain.reconciliation.record import IntentRecord
 from domain.transfers import Transfer
@@ -53,14 +53,14 @@ def test_the_order_in_which_lines_are_read_does_not_matter() -> None:
         ),
     ],
 )
-def test_history_that_does_not_add_up_is_told(lines: tuple[HistoryLine, ...], detail: str) -> None:
+def test_history_that_does_not_add_up_is_told(lines: tuple[RecordedLine, ...], detail: str) -> None:
     [found] = judge(replace(SETTLED, lines=lines), POSTED)
 
-    assert (found.kind, found.mend, found.detail) == (Kind.HISTORY_DIFFERS, None, detail)
+    assert (found.kind, found.fix, found.detail) == (Kind.HISTORY_DIFFERS, None, detail)
 
 
 @pytest.mark.parametrize("lines", [HISTORY, (*HISTORY, a_line(2, "PSP_FEE", 8))])
-def test_a_fee_that_history_tells_otherwise_is_told(lines: tuple[HistoryLine, ...]) -> None:
+def test_a_fee_that_history_tells_otherwise_is_told(lines: tuple[RecordedLine, ...]) -> None:
     assert kinds(replace(SETTLED_WITH_FEE, lines=lines), [*POSTED, fee()]) == [Kind.HISTORY_DIFFERS]
 
 
@@ -98,7 +98,7 @@ def test_an_intent_in_review_keeps_the_history_that_it_had() -> None:
 
 
 @pytest.mark.parametrize("lines", [HISTORY, (a_line(0, "PRINCIPAL", 100),)])
-def test_where_the_amounts_differ_history_may_have_either(lines: tuple[HistoryLine, ...]) -> None:
+def test_where_the_amounts_differ_history_may_have_either(lines: tuple[RecordedLine, ...]) -> None:
     record = replace(SETTLED, amount_satang=100, lines=lines)
 
     assert kinds(record, POSTED) == [Kind.AMOUNT_DIFFERS]

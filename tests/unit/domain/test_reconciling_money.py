@@ -25,10 +25,10 @@ from tests.unit.domain.reconciled import (
     a_record,
     all_resolved,
     an_event,
+    fixes,
     frozen,
     judge,
     kinds,
-    mends,
     pending_id_of,
     resolved,
 )
@@ -37,6 +37,9 @@ HALF_POSTED = [*frozen(), resolved(0, POST)]
 HALF_VOIDED = [*frozen(), resolved(0, VOID)]
 POSTED_IN_PART = [*frozen(), resolved(0, POST, amount=40, by_worker=False), resolved(1, POST)]
 EXPIRED = frozen(timeout_s=60)
+FIRST, SECOND = (str(UUID(int=pending_id_of(number))) for number in range(2))
+BOTH = f"{FIRST}, {SECOND}"
+POST_ORDERED = a_record("AUTHORIZED", an_event(POST, "processed"))
 POSTED_NOW = all_resolved(POST, at_ns=NOW_NS - 59_000 * NS_PER_MS)
 
 by_anybody = pytest.mark.parametrize("by_worker", [True, False])
@@ -56,28 +59,39 @@ def test_a_settled_intent_whose_money_is_posted_is_fine(by_worker: bool) -> None
 def test_money_of_a_settled_intent_that_is_still_frozen_can_be_posted(
     ledger: list[Transfer],
 ) -> None:
-    assert mends(SETTLED, ledger) == {Kind.SETTLED_NOT_POSTED: POST}
+    assert fixes(SETTLED, ledger) == {Kind.SETTLED_NOT_POSTED: POST}
 
 
 def test_how_much_is_still_frozen_is_told() -> None:
     [found] = judge(SETTLED, HALF_POSTED)
 
-    assert found.detail == "20 of 120 satang are still frozen"
+    assert found.detail == f"20 of 120 satang are still frozen: {SECOND}"
     assert found.status == "SETTLED"
+
+
+def test_how_long_it_stays_frozen_is_told_where_it_expires() -> None:
+    expiring = [replace(one, timestamp_ns=NOW_NS, timeout_s=600) for one in frozen()]
+
+    [settled], [failed] = judge(SETTLED, expiring), judge(FAILED, expiring)
+
+    assert settled.detail == (
+        f"120 of 120 satang are still frozen, the first of it for 10 min: {BOTH}"
+    )
+    assert failed.detail == settled.detail
 
 
 @by_anybody
 def test_money_of_a_settled_intent_that_was_voided_needs_a_person(by_worker: bool) -> None:
     ledger = all_resolved(VOID, by_worker=by_worker)
 
-    assert mends(SETTLED, ledger) == {Kind.SETTLED_BUT_RELEASED: None}
+    assert fixes(SETTLED, ledger) == {Kind.SETTLED_BUT_RELEASED: None}
 
 
 def test_money_of_a_settled_intent_that_has_expired_needs_a_person() -> None:
     [found] = judge(SETTLED, EXPIRED)
 
-    assert (found.kind, found.mend) == (Kind.SETTLED_BUT_RELEASED, None)
-    assert found.detail == "120 of 120 satang are expired"
+    assert (found.kind, found.fix) == (Kind.SETTLED_BUT_RELEASED, None)
+    assert found.detail == f"120 of 120 satang are expired: {BOTH}"
 
 
 def test_of_a_settled_intent_the_worst_of_its_money_is_told() -> None:
@@ -87,8 +101,8 @@ def test_of_a_settled_intent_the_worst_of_its_money_is_told() -> None:
 def test_a_settled_intent_that_was_posted_in_part_tells_the_parts() -> None:
     [found] = judge(SETTLED, POSTED_IN_PART)
 
-    assert (found.kind, found.mend) == (Kind.RESOLVED_IN_PART, None)
-    assert found.detail == "of 120 satang: 60 posted, 60 released"
+    assert (found.kind, found.fix) == (Kind.RESOLVED_IN_PART, None)
+    assert found.detail == f"of 120 satang: 60 posted, 60 released; not posted in full: {FIRST}"
 
 
 # Failed.
@@ -107,7 +121,7 @@ def test_a_failed_intent_whose_money_has_expired_is_fine() -> None:
 def test_money_of_a_failed_intent_that_is_still_frozen_can_be_voided(
     ledger: list[Transfer],
 ) -> None:
-    assert mends(FAILED, ledger) == {Kind.FAILED_NOT_RELEASED: VOID}
+    assert fixes(FAILED, ledger) == {Kind.FAILED_NOT_RELEASED: VOID}
 
 
 @pytest.mark.parametrize(
@@ -120,14 +134,17 @@ def test_money_of_a_failed_intent_that_is_still_frozen_can_be_voided(
     ],
 )
 def test_money_of_a_failed_intent_that_was_posted_needs_a_person(ledger: list[Transfer]) -> None:
-    assert mends(FAILED, ledger) == {Kind.FAILED_BUT_POSTED: None}
+    [found] = judge(FAILED, ledger)
+
+    assert (found.kind, found.fix) == (Kind.FAILED_BUT_POSTED, None)
+    assert f"are posted: {FIRST}" in found.detail
 
 
 def test_a_post_of_nothing_takes_no_money_from_a_failed_intent() -> None:
     nothing = [resolved(number, POST, amount=0, by_worker=False) for number in range(2)]
 
     assert kinds(FAILED, [*frozen(), *nothing]) == []
-    assert mends(FAILED, [*frozen(), nothing[0]]) == {Kind.FAILED_NOT_RELEASED: None}
+    assert fixes(FAILED, [*frozen(), nothing[0]]) == {Kind.FAILED_NOT_RELEASED: None}
 
 
 # Neither.
@@ -135,12 +152,20 @@ def test_a_post_of_nothing_takes_no_money_from_a_failed_intent() -> None:
 
 @unfinished
 @by_anybody
-def test_posted_money_of_an_unfinished_intent_can_be_settled(
+def test_posted_money_of_an_unfinished_intent_can_be_settled_as_it_was_ordered(
     record: IntentRecord, by_worker: bool
 ) -> None:
     ledger = all_resolved(POST, by_worker=by_worker)
+    ordered = replace(record, events=(an_event(POST, "failed"),))
 
-    assert mends(record, ledger) == {Kind.POSTED_NOT_SETTLED: POST}
+    assert fixes(ordered, ledger) == {Kind.POSTED_NOT_SETTLED: POST}
+
+
+@unfinished
+def test_where_no_event_says_how_the_amount_is_split_the_manager_has_to_order(
+    record: IntentRecord,
+) -> None:
+    assert fixes(record, all_resolved(POST)) == {Kind.POSTED_NOT_SETTLED: None}
 
 
 @unfinished
@@ -150,54 +175,57 @@ def test_voided_money_of_an_unfinished_intent_can_be_failed(
 ) -> None:
     ledger = all_resolved(VOID, by_worker=by_worker)
 
-    assert mends(record, ledger) == {Kind.RELEASED_NOT_FAILED: VOID}
+    assert fixes(record, ledger) == {Kind.RELEASED_NOT_FAILED: VOID}
 
 
 def test_money_that_ran_out_of_time_is_failed_only_where_that_was_ordered() -> None:
     ordered = a_record("AUTHORIZED", an_event(VOID, "processed"))
 
-    assert mends(AUTHORIZED, EXPIRED) == {Kind.RELEASED_NOT_FAILED: None}
-    assert mends(ordered, EXPIRED) == {Kind.RELEASED_NOT_FAILED: VOID}
+    assert fixes(AUTHORIZED, EXPIRED) == {Kind.RELEASED_NOT_FAILED: None}
+    assert fixes(ordered, EXPIRED) == {Kind.RELEASED_NOT_FAILED: VOID}
 
 
 @pytest.mark.parametrize(
-    ("ledger", "detail"),
+    ("ledger", "parts", "ids"),
     [
-        (HALF_POSTED, "of 120 satang: 100 posted, 20 still frozen"),
-        (HALF_VOIDED, "of 120 satang: 20 still frozen, 100 released"),
-        (POSTED_IN_PART, "of 120 satang: 60 posted, 60 released"),
+        (HALF_POSTED, "100 posted, 20 still frozen", SECOND),
+        (HALF_VOIDED, "20 still frozen, 100 released", BOTH),
+        (POSTED_IN_PART, "60 posted, 60 released", FIRST),
         (
             [*frozen(), resolved(0, POST), resolved(1, VOID)],
-            "of 120 satang: 100 posted, 20 released",
+            "100 posted, 20 released",
+            SECOND,
         ),
-        ([*EXPIRED, resolved(0, POST)], "of 120 satang: 100 posted, 20 expired"),
+        ([*EXPIRED, resolved(0, POST)], "100 posted, 20 expired", SECOND),
         (
             [*frozen(), *(resolved(n, POST, amount=0, by_worker=False) for n in range(2))],
-            "of 120 satang: 120 released",
+            "120 released",
+            BOTH,
         ),
     ],
 )
-def test_money_that_went_both_ways_needs_a_person(ledger: list[Transfer], detail: str) -> None:
+def test_money_that_went_both_ways_needs_a_person(
+    ledger: list[Transfer], parts: str, ids: str
+) -> None:
     [found] = judge(AUTHORIZED, ledger)
 
-    assert (found.kind, found.mend, found.detail) == (Kind.RESOLVED_IN_PART, None, detail)
+    assert (found.kind, found.fix) == (Kind.RESOLVED_IN_PART, None)
+    assert found.detail == f"of 120 satang: {parts}; not posted in full: {ids}"
 
 
 def test_an_unfinished_intent_with_all_its_money_frozen_and_an_order_is_fine() -> None:
     assert kinds(a_record("AUTHORIZED", an_event(POST, "pending")), frozen()) == []
 
 
-@pytest.mark.parametrize(("status", "kind"), [("CREATED", []), ("REFUNDED", []), ("", [])])
-def test_an_intent_that_the_manager_is_still_at_is_left_alone(
-    status: str, kind: list[Kind]
-) -> None:
-    assert kinds(a_record(status), []) == kind
-    assert kinds(a_record(status), frozen()) == kind
+@pytest.mark.parametrize("status", ["CREATED", "REFUNDED", ""])
+def test_an_intent_that_the_manager_is_still_at_is_left_alone(status: str) -> None:
+    assert kinds(a_record(status), []) == []
+    assert kinds(a_record(status), frozen()) == []
 
 
 @pytest.mark.parametrize("status", ["CREATED", "REFUNDED"])
 def test_money_that_moved_for_an_intent_of_such_a_status_needs_a_person(status: str) -> None:
-    assert mends(a_record(status), HALF_POSTED) == {Kind.POSTED_NOT_SETTLED: None}
+    assert fixes(a_record(status), HALF_POSTED) == {Kind.POSTED_NOT_SETTLED: None}
     assert kinds(a_record(status), POSTED_NOW) == []
 
 
@@ -242,36 +270,36 @@ def test_an_order_for_a_final_intent_is_given_time(
     young = an_event(action, "pending", age_ms=MINUTE_MS - 1)
 
     assert kinds(replace(record, events=(young,)), frozen()) == []
-    assert mends(replace(record, events=(replace(young, age_ms=MINUTE_MS),)), frozen()) == {
+    assert fixes(replace(record, events=(replace(young, age_ms=MINUTE_MS),)), frozen()) == {
         kind: None
     }
 
 
-# What cannot be mended by an order.
+# What cannot be fixed by an order.
 
 
-mendable = pytest.mark.parametrize(
+fixable = pytest.mark.parametrize(
     ("record", "ledger", "kind", "action"),
     [
         (SETTLED, frozen(), Kind.SETTLED_NOT_POSTED, POST),
         (FAILED, frozen(), Kind.FAILED_NOT_RELEASED, VOID),
-        (AUTHORIZED, all_resolved(POST), Kind.POSTED_NOT_SETTLED, POST),
+        (POST_ORDERED, all_resolved(POST), Kind.POSTED_NOT_SETTLED, POST),
         (AUTHORIZED, all_resolved(VOID), Kind.RELEASED_NOT_FAILED, VOID),
     ],
 )
 
 
-@mendable
+@fixable
 @pytest.mark.parametrize("status", ["processed", "failed"])
 def test_an_order_that_has_come_to_its_end_is_given_again(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action, status: str
 ) -> None:
     ordered = replace(record, events=(an_event(action, status),))
 
-    assert mends(ordered, ledger) == {kind: action}
+    assert fixes(ordered, ledger) == {kind: action}
 
 
-@mendable
+@fixable
 @pytest.mark.parametrize("status", ["processed", "failed", "pending"])
 def test_no_order_is_given_that_contradicts_an_earlier_one(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action, status: str
@@ -279,23 +307,23 @@ def test_no_order_is_given_that_contradicts_an_earlier_one(
     other = VOID if action is POST else POST
     contradicted = replace(record, events=(an_event(other, status),))
 
-    assert mends(contradicted, ledger) == {kind: None}
+    assert fixes(contradicted, ledger) == {kind: None}
 
 
-@mendable
+@fixable
 def test_no_order_is_given_for_a_list_that_the_worker_would_refuse(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action
 ) -> None:
     first, second = record.tb_transfer_ids
     for ids in ((first, second, first), (first, second, None)):
-        assert mends(replace(record, tb_transfer_ids=ids), ledger)[kind] is None
+        assert fixes(replace(record, tb_transfer_ids=ids), ledger)[kind] is None
 
 
-@mendable
+@fixable
 def test_no_order_is_given_for_an_amount_that_the_worker_would_refuse(
     record: IntentRecord, ledger: list[Transfer], kind: Kind, action: Action
 ) -> None:
-    assert mends(replace(record, amount_satang=-1), ledger)[kind] is None
+    assert fixes(replace(record, amount_satang=-1), ledger)[kind] is None
 
 
 @pytest.mark.parametrize(
@@ -303,7 +331,50 @@ def test_no_order_is_given_for_an_amount_that_the_worker_would_refuse(
     [(SETTLED, Kind.SETTLED_NOT_POSTED), (FAILED, Kind.FAILED_NOT_RELEASED)],
 )
 def test_no_order_is_given_while_a_transfer_is_missing(record: IntentRecord, kind: Kind) -> None:
-    assert mends(record, frozen()[:1]) == {kind: None, Kind.TRANSFER_MISSING: None}
+    assert fixes(record, frozen()[:1]) == {kind: None, Kind.TRANSFER_MISSING: None}
+
+
+@pytest.mark.parametrize(
+    ("record", "ledger", "why_not"),
+    [
+        (
+            replace(SETTLED, events=(an_event(POST, "pending"),)),
+            frozen(),
+            "event 7 is pending",
+        ),
+        (
+            replace(FAILED, events=(an_event(POST, "processed"),)),
+            frozen(),
+            "event 7 asked for the opposite, post_pending",
+        ),
+        (
+            AUTHORIZED,
+            all_resolved(POST),
+            "PM has to insert the event: only PM knows the fee splits",
+        ),
+        (AUTHORIZED, EXPIRED, "nobody has asked for it, and the PSP may have paid"),
+        (
+            FAILED,
+            [*frozen(), resolved(0, POST, amount=0, by_worker=False)],
+            "the rest was released by a post of nothing",
+        ),
+        (replace(FAILED, amount_satang=-1), frozen(), "the intent's amount is negative"),
+        (
+            replace(FAILED, tb_transfer_ids=(*FAILED.tb_transfer_ids, None)),
+            frozen(),
+            "tb_transfer_ids has a NULL or an id twice",
+        ),
+        (FAILED, frozen()[:1], "a transfer is missing"),
+        (a_record("CREATED"), HALF_POSTED, "the worker settles no intent of this status"),
+    ],
+)
+def test_where_no_event_can_put_it_right_the_detail_says_why(
+    record: IntentRecord, ledger: list[Transfer], why_not: str
+) -> None:
+    found = judge(record, ledger)[0]
+
+    assert found.fix is None
+    assert found.detail.endswith(f"; no fix: {why_not}")
 
 
 # Missing transfers.
@@ -315,7 +386,7 @@ def test_a_transfer_that_is_not_in_the_ledger_is_missing(record: IntentRecord) -
 
     found = {one.kind: one for one in judge(record, [frozen()[0], resolver])}
 
-    assert found[Kind.TRANSFER_MISSING].detail.endswith(f"{pending_id_of(1):032x}")
+    assert found[Kind.TRANSFER_MISSING].detail.endswith(SECOND)
 
 
 def test_a_transfer_that_froze_nothing_is_missing() -> None:
@@ -339,7 +410,7 @@ def test_of_many_missing_transfers_the_first_are_named() -> None:
 
     [missing] = judge(record, [])
 
-    assert missing.detail.endswith(f"{3:032x} and 4997 more")
+    assert missing.detail.endswith(f"{UUID(int=3)} and 4997 more")
 
 
 @pytest.mark.parametrize("status", ["CREATED", "MANUAL_REVIEW", "REFUNDED"])
@@ -376,9 +447,18 @@ def test_the_amount_of_a_failed_intent_does_not_matter() -> None:
     assert kinds(replace(FAILED, amount_satang=1), all_resolved(VOID)) == []
 
 
-def test_an_intent_without_transfers_has_nothing_to_compare() -> None:
-    for status in ("CREATED", "SETTLED", "FAILED", "MANUAL_REVIEW"):
+def test_an_intent_that_is_not_settled_may_be_without_transfers() -> None:
+    for status in ("CREATED", "FAILED", "MANUAL_REVIEW"):
         assert kinds(a_record(status, tb_transfer_ids=()), []) == []
+
+
+def test_an_intent_that_was_settled_without_any_money_is_told() -> None:
+    [found] = judge(replace(SETTLED, tb_transfer_ids=()), [])
+
+    assert (found.kind, found.fix) == (Kind.AMOUNT_DIFFERS, None)
+    assert found.detail == "0 satang were frozen, the intent has 120"
+    assert kinds(replace(SETTLED, tb_transfer_ids=(), amount_satang=0), []) == []
+    assert kinds(replace(SETTLED, tb_transfer_ids=(None,)), []) == [Kind.TRANSFER_MISSING]
 
 
 # Resolvers.

@@ -9,13 +9,13 @@ from domain.transfers import TransferId
 
 TRANSFER_ID = TransferId(255)
 FIRST, SECOND, THIRD, FOURTH = (IntentId(UUID(int=number)) for number in range(1, 5))
-NAMED = f"pending transfer {TRANSFER_ID:032x}: "
+NAMED = f"pending transfer {UUID(int=TRANSFER_ID)}: "
 
 
 def details(*intent_ids: IntentId) -> dict[IntentId, str]:
     found = list(sharing(TRANSFER_ID, intent_ids))
     assert {one.kind for one in found} == {DifferenceKind.TRANSFER_SHARED}
-    assert {one.mend for one in found} == {None}
+    assert {one.fix for one in found} == {None}
     assert len({one.intent_id for one in found}) == len(found)
     return {one.intent_id: one.detail for one in found}
 

@@ -9,11 +9,15 @@ import pytest
 from application.use_cases.reconcile import Checked
 from domain.intents import Action, EventId, IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
-from entrypoints.reconcile_orders import ORDERS_MAX, Mendable, Ordered, Outcome
-from entrypoints.reconcile_report import JsonReport, Report, Tally, TextReport, summary
+from domain.reconciliation.fixing import Obstacle
+from entrypoints.reconcile_json import JsonReport
+from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, Ordered, Outcome
+from entrypoints.reconcile_remedies import REMEDIES
+from entrypoints.reconcile_report import Report, Tally
+from entrypoints.reconcile_text import TextReport, summary
 
 Kind = DifferenceKind
-MEND = Action.POST_PENDING
+FIX = Action.POST_PENDING
 
 
 def a_difference(
@@ -22,10 +26,10 @@ def a_difference(
     *,
     status: str = "SETTLED",
     detail: str = "100 satang",
-    mend: Action | None = None,
+    fix: Action | None = None,
 ) -> Difference:
     return Difference(
-        intent_id=IntentId(UUID(int=number)), kind=kind, status=status, detail=detail, mend=mend
+        intent_id=IntentId(UUID(int=number)), kind=kind, status=status, detail=detail, fix=fix
     )
 
 
@@ -56,7 +60,7 @@ def as_json(output: io.StringIO) -> Report:
 
 def test_columns_stay_where_they_are(text: Report, output: io.StringIO) -> None:
     text.add(Checked(1, (a_difference(1, Kind.NO_EVENT, status="MANUAL_REVIEW"),)))
-    text.add(Checked(0, (a_difference(2, mend=MEND), a_difference(3, status=""))))
+    text.add(Checked(0, (a_difference(2, fix=FIX), a_difference(3, status=""))))
 
     header, *lines = output.getvalue().splitlines()
     assert [line.index("100 satang") for line in lines] == [header.index("detail")] * 3
@@ -96,10 +100,10 @@ def test_whatever_the_detail_says_a_difference_is_one_line(
         (
             [
                 Checked(2, (a_difference(), a_difference(2, Kind.FEE_MISSING))),
-                Checked(0, (a_difference(3, Kind.FEE_TWICE), a_difference(4, mend=MEND))),
+                Checked(0, (a_difference(3, Kind.FEE_TWICE), a_difference(4, fix=FIX))),
             ],
             "2 intents checked, 4 differences: 2 settled_not_posted, 1 fee_missing, 1 fee_twice;"
-            " 1 of them the worker can mend (--fix).",
+            " 1 of them the worker can put right (--fix).",
         ),
     ],
 )  # fmt: skip
@@ -107,20 +111,66 @@ def test_the_last_line_sums_up(steps: list[Checked], sentence: str) -> None:
     assert summary(tally_of(*steps)) == sentence
 
 
+def test_each_kind_that_was_found_is_followed_by_what_to_do(
+    text: Report, output: io.StringIO
+) -> None:
+    steps = [
+        Checked(2, (a_difference(1, Kind.NO_EVENT), a_difference(2))),
+        Checked(1, (a_difference(3, Kind.NO_EVENT),)),
+    ]
+
+    text.sum_up(tally_of(*steps))
+
+    _, empty, heading, *lines = output.getvalue().splitlines()
+    assert empty == ""
+    assert "docs/reconcile.md" in heading
+    assert [line.split(maxsplit=1) for line in lines] == [
+        ["settled_not_posted", REMEDIES[Kind.SETTLED_NOT_POSTED]],
+        ["no_event", REMEDIES[Kind.NO_EVENT]],
+    ]
+
+
+def test_where_nothing_differs_there_is_nothing_to_do(text: Report, output: io.StringIO) -> None:
+    text.sum_up(tally_of(Checked(5, ())))
+
+    assert output.getvalue() == "5 intents checked, no difference.\n"
+
+
+def test_there_is_something_to_do_about_every_kind() -> None:
+    assert list(REMEDIES) == list(DifferenceKind)
+    assert all(REMEDIES.values())
+
+
 def test_each_order_is_a_line_and_a_sentence_counts_them(text: Report, output: io.StringIO) -> None:
-    one = a_difference(mend=MEND)
+    one = a_difference(fix=FIX)
 
     text.add_orders(
         [
-            Ordered(one, Outcome.ORDERED, EventId(7), "event 7"),
-            Ordered(one, Outcome.LEFT, None, "it has changed"),
-        ]
+            Ordered(one, Outcome.INSERTED, EventId(7), "event 7"),
+            Ordered(one, Outcome.LEFT, None, "event 8 is pending", Obstacle.EVENT_PENDING),
+        ],
+        has_more=False,
     )
 
     first, second, last = output.getvalue().splitlines()
-    assert first.split() == ["ordered", str(one.intent_id), "post_pending", "event", "7"]
+    assert first.split() == ["inserted", str(one.intent_id), "post_pending", "event", "7"]
     assert second.split()[:2] == ["left", str(one.intent_id)]
-    assert last.startswith("1 of 2 ordered.")
+    assert second.endswith("  event 8 is pending")
+    assert last.startswith("1 of 2 inserted.")
+
+
+def test_where_nothing_was_inserted_it_says_so(text: Report, output: io.StringIO) -> None:
+    text.add_orders([], has_more=False)
+
+    assert output.getvalue() == "Nothing was inserted.\n"
+
+
+def test_that_there_are_more_than_a_run_inserts_is_told(text: Report, output: io.StringIO) -> None:
+    text.add_orders(
+        [Ordered(a_difference(fix=FIX), Outcome.INSERTED, EventId(7), "event 7")], has_more=True
+    )
+
+    assert "1 of 1 inserted. There are more than 10,000: run it again." in output.getvalue()
 
 
 # For programs.
@@ -140,40 +190,43 @@ def test_json_is_written_as_it_comes(as_json: Report, output: io.StringIO) -> No
     assert (body["intents"], body["counts"]) == (2, {"settled_not_posted": 2})
 
 
-@pytest.mark.parametrize("orders", [0, 1, 3])
+@pytest.mark.parametrize(("orders", "has_more"), [(0, False), (1, False), (3, True)])
 def test_json_with_orders_is_one_document_too(
-    as_json: Report, output: io.StringIO, orders: int
+    as_json: Report, output: io.StringIO, orders: int, has_more: bool
 ) -> None:
     as_json.sum_up(tally_of())
-    as_json.add_orders([Ordered(a_difference(), Outcome.REFUSED, None, "no")] * orders)
+    as_json.add_orders(
+        [Ordered(a_difference(), Outcome.REFUSED, None, "no")] * orders, has_more=has_more
+    )
     as_json.end()
 
     body = json.loads(output.getvalue())
     assert body["differences"] == []
-    assert [one["outcome"] for one in body["orders"]] == ["refused"] * orders
+    assert [one["outcome"] for one in body["fixes"]] == ["refused"] * orders
+    assert body["has_more"] is has_more
 
 
 # What --fix remembers.
 
 
-def test_one_order_an_intent_is_remembered_and_only_what_can_be_mended() -> None:
-    mendable = Mendable()
+def test_one_order_an_intent_is_remembered_and_only_what_can_be_fixed() -> None:
+    fixable = Fixable()
 
-    mendable.add([a_difference(1), a_difference(2, mend=MEND)])
-    mendable.add([a_difference(2, Kind.NO_EVENT, mend=Action.VOID_PENDING)])
+    fixable.add([a_difference(1), a_difference(2, fix=FIX)])
+    fixable.add([a_difference(2, Kind.NO_EVENT, fix=Action.VOID_PENDING)])
 
-    assert [(one.intent_id.int, one.mend) for one in mendable.differences.values()] == [
+    assert [(one.intent_id.int, one.fix) for one in fixable.differences.values()] == [
         (2, "post_pending")
     ]
-    assert not mendable.has_more
+    assert not fixable.has_more
 
 
 def test_no_more_orders_are_remembered_than_a_run_may_give() -> None:
-    mendable = Mendable()
+    fixable = Fixable()
 
-    mendable.add(a_difference(number, mend=MEND) for number in range(ORDERS_MAX))
-    assert not mendable.has_more
-    mendable.add([a_difference(ORDERS_MAX, mend=MEND)])
+    fixable.add(a_difference(number, fix=FIX) for number in range(ORDERS_MAX))
+    assert not fixable.has_more
+    fixable.add([a_difference(ORDERS_MAX, fix=FIX)])
 
-    assert len(mendable.differences) == ORDERS_MAX
-    assert mendable.has_more
+    assert len(fixable.differences) == ORDERS_MAX
+    assert fixable.has_more

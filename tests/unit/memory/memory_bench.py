@@ -13,7 +13,7 @@ from adapters.memory.operator_store import InMemoryOperatorStore
 from adapters.memory.outbox_reader import InMemoryOutboxReader
 from adapters.memory.outbox_repository import InMemoryOutboxRepository
 from application.ports.event_store import EventStore
-from domain.conclusions import AuditEvent, HistoryLine, PushJob
+from domain.conclusions import AuditEvent, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord
 from tests.contracts.database_bench import EventState, IntentState, RetryNote
@@ -104,7 +104,7 @@ class InMemoryBench:
     def set_event_age(self, event_id: EventId, age_ms: int) -> None:
         self.database.set_event_age(event_id, timedelta(milliseconds=age_ms))
 
-    def add_lines(self, intent_id: IntentId, *lines: HistoryLine) -> None:
+    def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         for line in lines:
             self.database.add_line(intent_id, line)
 
@@ -154,7 +154,7 @@ class InMemoryBench:
             generations=row.generations,
         )
 
-    def history(self, intent_id: IntentId) -> list[HistoryLine]:
+    def history(self, intent_id: IntentId) -> list[RecordedLine]:
         return list(self.database.history(intent_id))
 
     def audit(self, intent_id: IntentId) -> list[AuditEvent]:

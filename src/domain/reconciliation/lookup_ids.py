@@ -10,7 +10,7 @@ from domain.transfers import TransferId
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class LookupIds:
     """Ids to look up: the pending transfers, and what the worker sends for them at first.
 
     ``fee_id`` is None where nothing was frozen.
@@ -27,12 +27,12 @@ class Sought:
             yield self.fee_id
 
 
-def sought_for(record: IntentRecord) -> Sought:
+def lookup_ids_for(record: IntentRecord) -> LookupIds:
     """Return what to look up for *record*; a final intent has one way in which it was resolved."""
     pending_ids = tuple(
         dict.fromkeys([TransferId(id_.int) for id_ in record.tb_transfer_ids if id_ is not None])
     )
-    return Sought(
+    return LookupIds(
         pending_ids=pending_ids,
         resolving_ids=tuple(
             resolution_id(record.id, action, pending_id, generation=0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from domain.intents import IntentId
 from domain.reconciliation.differences import DifferenceKind
-from domain.reconciliation.doubled_fees import doubled_fees, fee_charged_again
+from domain.reconciliation.duplicate_fees import duplicate_fees, fee_charged_again
 from domain.transfers import Transfer, TransferId
 
 
@@ -22,30 +22,30 @@ def fees_of(intents: Iterable[int]) -> list[Transfer]:
     ]
 
 
-def doubled(intents: Iterable[int], *, since_ns: int = 0, seen_max: int = 3) -> list[int]:
+def charged_twice(intents: Iterable[int], *, since_ns: int = 0, seen_max: int = 3) -> list[int]:
     """Return which fees are told, by their place."""
     fees = fees_of(intents)
-    told = doubled_fees(lambda: fees, since_ns=since_ns, seen_max=seen_max)
+    told = duplicate_fees(lambda: fees, since_ns=since_ns, seen_max=seen_max)
     return sorted(fee.id for fee in told)
 
 
 def test_one_fee_each_is_fine() -> None:
-    assert doubled([]) == []
-    assert doubled(range(1, 50)) == []
+    assert charged_twice([]) == []
+    assert charged_twice(range(1, 50)) == []
 
 
 def test_the_second_fee_of_an_intent_is_told_once() -> None:
-    assert doubled([5, 6, 5, 5]) == [2]
+    assert charged_twice([5, 6, 5, 5]) == [2]
 
 
 def test_fees_that_carry_no_intent_are_passed_over() -> None:
-    assert doubled([0, 0, 0]) == []
+    assert charged_twice([0, 0, 0]) == []
 
 
 def test_a_fee_before_the_time_counts_as_the_first_only() -> None:
-    assert doubled([5, 6, 5], since_ns=2) == [2]
-    assert doubled([5, 5, 6], since_ns=2) == []
-    assert doubled([5, 5, 5], since_ns=2) == [2]
+    assert charged_twice([5, 6, 5], since_ns=2) == [2]
+    assert charged_twice([5, 5, 6], since_ns=2) == []
+    assert charged_twice([5, 5, 5], since_ns=2) == [2]
 
 
 def test_what_does_not_fit_is_read_again_for_the_rest() -> None:
@@ -57,14 +57,14 @@ def test_what_does_not_fit_is_read_again_for_the_rest() -> None:
         readings += 1
         return fees
 
-    told = {fee.user_data_128 for fee in doubled_fees(begin, since_ns=0, seen_max=3)}
+    told = {fee.user_data_128 for fee in duplicate_fees(begin, since_ns=0, seen_max=3)}
 
     assert told == {3, 8}
     assert readings == 4
 
 
 def test_ids_that_differ_in_their_first_bits_only_fit_as_well() -> None:
-    assert doubled([number << 64 for number in (1, 2, 3, 4, 5, 2)]) == [5]
+    assert charged_twice([number << 64 for number in (1, 2, 3, 4, 5, 2)]) == [5]
 
 
 @given(
@@ -85,7 +85,7 @@ def test_each_is_told_exactly_once_however_little_fits(
             told.add(intent)
             expected.append(place)
 
-    assert doubled(intents, since_ns=since_ns, seen_max=seen_max) == expected
+    assert charged_twice(intents, since_ns=since_ns, seen_max=seen_max) == expected
 
 
 @pytest.mark.parametrize("intent_id", [UUID(int=1), UUID(int=2**128 - 1)])
@@ -98,4 +98,4 @@ def test_what_is_told_names_intent_and_transfer(intent_id: UUID) -> None:
         IntentId(intent_id),
         DifferenceKind.FEE_TWICE,
     )
-    assert difference.detail == f"7 satang charged again by {255:032x}"
+    assert difference.detail == f"7 satang charged again by {UUID(int=255)}"

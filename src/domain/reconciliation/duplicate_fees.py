@@ -1,4 +1,4 @@
-"""Which intents have paid more than one fee, among any number of fees, in bounded memory."""
+"""Which intents have paid more than one fee, among all fees of a period, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
@@ -6,13 +6,14 @@ from uuid import UUID
 
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.wording import id_text
 from domain.transfers import Transfer
 
 SEEN_MAX: Final = 1_000_000
 """Intent ids held at a time, in about 100 MB."""
 
 
-def doubled_fees(
+def duplicate_fees(
     fees: Callable[[], Iterable[Transfer]], *, since_ns: int, seen_max: int = SEEN_MAX
 ) -> Iterator[Transfer]:
     """Yield, once an intent, the first fee from *since_ns* on that is not its first one.
@@ -49,5 +50,5 @@ def fee_charged_again(fee: Transfer) -> Difference:
     return Difference(
         intent_id=IntentId(UUID(int=fee.user_data_128)),
         kind=DifferenceKind.FEE_TWICE,
-        detail=f"{fee.amount} satang charged again by {fee.id:032x}",
+        detail=f"{fee.amount} satang charged again by {id_text(fee.id)}",
     )
