@@ -9,7 +9,7 @@ from uuid import UUID
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.ledger_account_status import AccountStatus
 from domain.intents import IntentId
-from domain.ledger_requests import ResolutionSearch
+from domain.ledger_requests import ResolutionSearch, SearchAnswer
 from domain.transfer_status import AnyStatus
 from domain.transfers import (
     U128_MAX,
@@ -64,9 +64,7 @@ class ProgramLedger(Protocol):
         """Return those transfers that exist, in the order of *ids*."""
         ...
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch], /
-    ) -> Sequence[tuple[Transfer, ...]]:
+    def find_resolutions(self, search: ResolutionSearch, /) -> SearchAnswer:
         """See ``application.ports.ledger.Ledger``."""
         ...
 
@@ -215,7 +213,8 @@ class _Run:
         accounts, transfers = self._accounts(), self._transfers()
         records: list[Account | Transfer] = [*accounts, *transfers]
         times = _times(record.timestamp_ns for record in records)
-        found = self._ledger.find_resolutions(list(self._searches(transfers)))
+        searches = list(self._searches(transfers))
+        found = [self._ledger.find_resolutions(search).transfers for search in searches]
         return Records(
             accounts=tuple(
                 replace(self._ids.account_back(account), timestamp_ns=times[account.timestamp_ns])

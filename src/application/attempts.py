@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeVar
 
 from application.errors import OutboxError
 from application.ports.ledger import Ledger
@@ -19,13 +18,7 @@ from domain.intents import ClaimedEvent
 from domain.ledger_requests import Answer, Ask, CreateChain, FindResolutions, LookUp
 from domain.planning import Task, fee_codes, judge_event, plan
 from domain.resolution import Order, Resolution
-from domain.verdicts import ManualReview, RetryLater, RetryReason, Verdict
-
-T = TypeVar("T")
-
-SEARCHES_MAX: Final = 5
-"""Searches in one call. They are rare, and one may read many pages of a busy account; all of
-a call must fit into the ledger's deadline."""
+from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, Verdict
 
 
 @dataclass(slots=True)
@@ -72,6 +65,11 @@ class Attempt:
                 return True
             case _:
                 return False
+
+    @property
+    def resolved_transfers(self) -> bool:
+        """Whether the ledger had all of its pending transfers, and they are resolved."""
+        return self.resolution is not None and isinstance(self.verdict, Done)
 
     def answer(self, answer: Answer) -> None:
         """Give the open ask its answer; take the verdict if that was the last one."""
@@ -128,7 +126,7 @@ class Attempt:
 
 
 def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> None:
-    """Get the asks answered, round by round; each round makes one request a kind.
+    """Get the asks answered, round by round, each with one call a kind; searches are one each.
 
     A claim's locks are held meanwhile, so no new request is begun once *budget_s* is used up:
     who still has a question then is tried again later, lest the same events take up every
@@ -145,19 +143,13 @@ def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> 
         if lookups:
             found = ledger.lookup([id_ for _, ask in lookups for id_ in ask.ids])
             _answer(lookups, [found] * len(lookups))
-        for some in batched(searches, SEARCHES_MAX):
+        for attempt, ask in searches:
             if time.monotonic() < deadline:
-                _answer(some, ledger.find_resolutions([ask.search for _, ask in some]))
+                attempt.answer(ledger.find_resolutions(ask.search))
         if time.monotonic() >= deadline:
             for attempt in asking:
                 attempt.run_out_of_time()
             return
-
-
-def batched(items: Sequence[T], size_max: int) -> Iterator[Sequence[T]]:
-    """Cut *items* into pieces of *size_max* at most."""
-    for start in range(0, len(items), size_max):
-        yield items[start : start + size_max]
 
 
 def _answer(asked: Sequence[tuple[Attempt, Ask]], answers: Sequence[Answer]) -> None:

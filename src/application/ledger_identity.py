@@ -12,8 +12,9 @@ from application.errors import LedgerMisconfiguredError
 from application.ports.ledger_accounts import LedgerAccounts
 from domain.transfers import AccountId
 
-ACCOUNTS_MAX: Final = 100
-"""As many accounts are asked for: enough to tell, and few enough for any request."""
+ACCOUNTS_MAX: Final = 8_000
+"""As many accounts are asked for as fit into one request: many may have been mapped in advance,
+and never opened."""
 
 
 def require_own_ledger(ledger: LedgerAccounts, mapped: Collection[AccountId]) -> None:

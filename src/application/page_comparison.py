@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from application.attempts import SEARCHES_MAX, batched
 from application.ports.ledger import Ledger
+from domain.charged_fees import FeeAccounts
 from domain.fees import AccountCode, FeeRule, MappedAccount
 from domain.ledger_requests import Found, ResolutionSearch
 from domain.reconciliation.comparing import differences, needs_search
@@ -42,7 +42,7 @@ class PageComparison:
     def __call__(self, page: Sequence[IntentRecord], *, search_all: bool) -> tuple[Difference, ...]:
         """Return what *page* differs in, in its order; raises what the ledger raises.
 
-        *search_all*: search for every intent that lists transfers, in doubt or not.
+        *search_all*: search for every intent, in doubt or not.
         """
         sought = [lookup_ids_for(record) for record in page]
         found = self.ledger.lookup([id_ for each in sought for id_ in each])
@@ -51,30 +51,44 @@ class PageComparison:
             for record, each in zip(page, sought, strict=True)
         ]
         doubtful = [one for one in examined if search_all or self._is_in_doubt(one)]
-        self._search([one for one in doubtful if one.sought.pending_ids], found)
+        self._search(doubtful, found)
         return tuple([each for one in examined for each in self._judge(one)])
 
     def _search(self, examined: Sequence[_Examined], found: Found) -> None:
         """Learn what others than the worker did."""
         searches = [self._search_for(one, found) for one in examined]
-        pieces = list(batched(searches, SEARCHES_MAX))
-        answers = self.searchers.map(self.ledger.find_resolutions, pieces)
-        related = [each for answer in answers for each in answer]
-        for one, search, transfers in zip(examined, searches, related, strict=True):
-            one.money = money_searched(one.record, one.sought, found, search, transfers)
+        answers = self.searchers.map(self.ledger.find_resolutions, searches)
+        for one, search, answer in zip(examined, searches, answers, strict=True):
+            one.money = money_searched(
+                one.record,
+                one.sought,
+                found,
+                search,
+                answer,
+                fee_accounts=self._fee_accounts(one.record),
+            )
 
     def _search_for(self, one: _Examined, found: Found) -> ResolutionSearch:
-        psp = one.record.psp
-        name = (psp.psp or "") if psp is not None else ""
-        _, code = self.fee.codes(psp=name, currency=one.record.currency or "")
-        account = self.accounts.get(code)
+        _, credit = self._mapped(one.record)
         return search_for(
             one.record,
             one.sought,
             found,
             fee_code=self.fee.transfer_code,
-            fee_account_id=None if account is None else account.account_id,
+            fee_account_id=None if credit is None else credit.account_id,
         )
+
+    def _fee_accounts(self, record: IntentRecord) -> FeeAccounts | None:
+        debit, credit = self._mapped(record)
+        if debit is None or credit is None:
+            return None
+        return FeeAccounts(debit.account_id, credit.account_id, credit.ledger)
+
+    def _mapped(self, record: IntentRecord) -> tuple[MappedAccount | None, MappedAccount | None]:
+        """Return where the fee's accounts are, as far as they are known."""
+        name = (record.psp.psp or "") if record.psp is not None else ""
+        debit, credit = self.fee.codes(psp=name, currency=record.currency or "")
+        return self.accounts.get(debit), self.accounts.get(credit)
 
     def _is_in_doubt(self, one: _Examined) -> bool:
         try:

@@ -12,17 +12,23 @@ from domain.verdicts import ReviewReason
 
 
 def give_up_of(
-    named: NamedEvent, moved: Sequence[Moved], by: Operator
+    named: NamedEvent, moved: Sequence[Moved] | None, by: Operator
 ) -> Review | NothingToDo | Refused:
     """Return what giving *named* up writes, or why it is not done.
 
-    *moved* is what the ledger says of the intent's pending transfers.
+    *moved* is what the ledger says of the intent's pending transfers; None: it could not be
+    found out.
     """
     event, intent = named.claimed.event, named.claimed.intent
     if named.status == "failed":
         return NothingToDo("it is failed already")
     if named.status != "pending":
         return Refused(f"it is {named.status}: there is nothing left to give up")
+    if moved is None:
+        return Refused(
+            "whether its money has moved is not known: an account of it is so busy that the search"
+            " had to end early; try again when there is less going on"
+        )
     if moved:
         return Refused(_why_not(named, moved))
     reason = ReviewReason.GIVEN_UP_BY_HAND

@@ -32,6 +32,19 @@ class ResolutionSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """What a search found. It may have had to end early; only what it found is certain then.
+
+    ``has_all_resolvers`` False: who resolved a pending transfer may not be among it, though
+    somebody did. ``has_all_fees`` False: likewise, a fee that was charged.
+    """
+
+    transfers: tuple[Transfer, ...]
+    has_all_resolvers: bool = True
+    has_all_fees: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class CreateChain:
     """Ask: create these transfers, all or none. Answer: ``ChainAnswer``."""
 
@@ -47,11 +60,11 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class FindResolutions:
-    """Ask: a ``ResolutionSearch``. Answer: the transfers found."""
+    """Ask: a ``ResolutionSearch``. Answer: a ``SearchAnswer``."""
 
     search: ResolutionSearch
 
 
 Found = Mapping[TransferId, Transfer]
 Ask = CreateChain | LookUp | FindResolutions
-Answer = ChainAnswer | Found | tuple[Transfer, ...]
+Answer = ChainAnswer | Found | SearchAnswer

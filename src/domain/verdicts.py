@@ -16,7 +16,7 @@ class RetryReason(StrEnum):
     IDS_BURNED = "ids_burned"
     RESOLUTION_NOT_FOUND = "resolution_not_found"
     OUT_OF_TIME = "out_of_time"
-    """The ledger was asked as long as one batch may, and more had to be asked."""
+    """The ledger was asked as long as one batch or search may, and more had to be asked."""
     FEE_ACCOUNT_UNMAPPED = "fee_account_unmapped"
     FEE_REFUSED = "fee_refused"
     UNFORESEEN = "unforeseen"

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 from importlib.metadata import version
 from typing import Annotated
 
@@ -16,9 +17,10 @@ from application.ports.exclusive_lock import ExclusiveLock
 from entrypoints import listing_commands, ordering_commands
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
-from entrypoints.exit_codes import EX_CONFIG, EX_UNAVAILABLE
+from entrypoints.exit_codes import EX_CONFIG, EX_IOERR, EX_SOFTWARE, EX_UNAVAILABLE
 from entrypoints.logs import configure_logs, lossy_stderr
 from entrypoints.options import AsJson
+from entrypoints.output import OutputLostError, checked_stdout
 from entrypoints.reconcile_command import reconcile
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
 from entrypoints.wake_up_command import app as wake_up_app
@@ -38,15 +40,31 @@ app.add_typer(wake_up_app, name="wake-up")
 def main() -> None:
     """Run the command line; what a person can mend is one line on stderr, and no traceback.
 
-    Exit codes are those of sysexits.h: 78 for the configuration, 69 for a part that is away.
+    Exit codes are those of sysexits.h: 78 for the configuration, 69 for a part that is away, 74
+    for an output that cannot be written, 70 for a fault of ours, which has a traceback. As of a
+    program that the signal ends, it is 141 where the output's reader is gone. None of them is 1,
+    which is an answer of some commands.
     """
     # For what does not pass through the logs: the line below, a traceback, the final flush.
     sys.stderr = lossy_stderr()
+    sys.stdout = checked_stdout()
     try:
         app()
+    except OutputLostError as error:
+        if error.is_unread:
+            sys.exit(128 + signal.SIGPIPE)
+        _complain(error)
+        sys.exit(EX_IOERR)
     except OutboxError as error:
-        typer.echo(f"outbox-worker: {' '.join(str(error).split())}", err=True)
+        _complain(error)
         sys.exit(EX_UNAVAILABLE if isinstance(error, OutageError) else EX_CONFIG)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(EX_SOFTWARE)
+
+
+def _complain(error: Exception) -> None:
+    typer.echo(f"outbox-worker: {' '.join(str(error).split())}", err=True)
 
 
 def _print_version(wanted: bool) -> None:

@@ -71,7 +71,7 @@ def to_json(findings: Sequence[Finding]) -> str:
             for finding in findings
         ],
     }
-    return json.dumps(body, ensure_ascii=False, indent=2)
+    return json.dumps(body, indent=2)
 
 
 def _worst(findings: Sequence[Finding]) -> Verdict:

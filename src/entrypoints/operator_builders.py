@@ -5,7 +5,9 @@ from contextlib import closing, contextmanager
 
 from adapters.postgres.operator_store import PostgresOperatorStore
 from adapters.postgres.outbox_reader import PostgresOutboxReader
+from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool, build_pool
+from application.ledger_identity import ACCOUNTS_MAX
 from application.ports.outbox_reader import OutboxReader
 from application.use_cases.fail_event import FailEvent
 from application.use_cases.requeue_event import RequeueEvent
@@ -38,7 +40,10 @@ def failing() -> Iterator[FailEvent]:
     settings = load_ledger_settings()
     with _pool(settings) as pool, closing(build_ledger(settings)) as ledger:
         yield FailEvent(
-            store=PostgresOperatorStore(pool=pool), ledger=ledger, fee_code=settings.psp_fee_code
+            store=PostgresOperatorStore(pool=pool),
+            ledger=ledger,
+            fee_code=settings.psp_fee_code,
+            mapped=PostgresOutboxRepository(pool).some_mapped_accounts(limit=ACCOUNTS_MAX),
         )
 
 

@@ -19,6 +19,7 @@ from entrypoints.adapter_builders import (
 )
 from entrypoints.asking import is_confirmed
 from entrypoints.durations import Moment, moment_at
+from entrypoints.output import require_stdout
 from entrypoints.reconcile_json import JsonReport
 from entrypoints.reconcile_orders import ORDERS_MAX, Fixable, order_all
 from entrypoints.reconcile_progress import Progress, shown
@@ -53,9 +54,11 @@ def run_reconcile(settings: LedgerSettings, request: Request) -> int:
 
     Raises:
         BadPeriodError: nothing was compared.
-        OutageError, MisconfiguredError: what was shown so far is so; the rest is not known.
+        OutputLostError, OutageError, MisconfiguredError: what was shown so far is so; the rest is
+            not known.
     """
-    report: Report = JsonReport(sys.stdout) if request.as_json else TextReport(sys.stdout)
+    output = require_stdout()
+    report: Report = JsonReport(output) if request.as_json else TextReport(output)
     tally, fixable = Tally(), Fixable()
     for checked in shown(_all_checked(settings, request), report, Progress(sys.stderr)):
         tally.add(checked)

@@ -9,7 +9,6 @@ import typer
 
 from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
-from entrypoints.broken_pipe import ending_with_the_reader
 from entrypoints.durations import parse_duration, parse_moment
 from entrypoints.logs import configure_logs
 from entrypoints.options import AsJson, Yes
@@ -80,8 +79,7 @@ def reconcile(  # noqa: PLR0913, PLR0917
     settings = load_ledger_settings()
     configure_logs(format=settings.log_format, level="error")
     try:
-        with ending_with_the_reader():
-            raise typer.Exit(run_reconcile(settings, request))
+        raise typer.Exit(run_reconcile(settings, request))
     except BadPeriodError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -66,7 +66,7 @@ class JsonReport:
         return self._differences
 
     def _item(self, body: Mapping[str, object], *, first: bool) -> None:
-        self._output.write(("\n" if first else ",\n") + json.dumps(body, ensure_ascii=False))
+        self._output.write(("\n" if first else ",\n") + json.dumps(body))
 
 
 def _as_json(difference: Difference) -> Mapping[str, object]:

@@ -23,7 +23,7 @@ REMEDIES: Final[Mapping[DifferenceKind, str]] = {
     DifferenceKind.TRANSFER_SHARED: "by hand: only one of the intents can have the money",
     DifferenceKind.AMOUNT_DIFFERS: "by hand: find out which of the amounts is right",
     DifferenceKind.FEE_MISSING: "charge it by hand, once all of the money is posted",
-    DifferenceKind.FEE_TWICE: "pay back all but one",
+    DifferenceKind.FEE_TWICE: "pay back what is too much",
     DifferenceKind.FEE_AMOUNT_DIFFERS: "pay back or charge the rest",
     DifferenceKind.FEE_WITHOUT_POST: "pay it back",
     DifferenceKind.HISTORY_DIFFERS: "correct the lines, after comparing with the ledger",

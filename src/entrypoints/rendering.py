@@ -31,8 +31,11 @@ def stdout_console() -> Console:
 
 
 def print_json(document: Document) -> None:
-    """Print one JSON document; ids and enumerations are strings in it."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, default=str) + "\n")
+    """Print one JSON document; ids and enumerations are strings in it.
+
+    It is ASCII, so that nothing in it steers a terminal.
+    """
+    sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
 
 
 def print_queue(page: Page, console: Console) -> None:

@@ -100,7 +100,7 @@ class DatabaseBench(Protocol):
         ...
 
     def map_account(self, code: AccountCode, account: MappedAccount) -> None:
-        """Store where an account is."""
+        """Store where an account is, whatever was stored before."""
         ...
 
     def add_job(self, job: PushJob) -> None:

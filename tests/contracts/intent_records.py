@@ -11,6 +11,8 @@ from application.ports.intent_records import IntentRecords
 from domain.conclusions import LineKind, RecordedLine
 from domain.intents import IntentId, PspRecord
 from domain.reconciliation.record import ByIds, IntentRecord, Period
+from domain.reconciliation.shared_transfers import FIRST_LISTERS, SharedTransfer
+from domain.transfers import TransferId
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.payments import an_intent
 
@@ -54,6 +56,23 @@ def a_psp(**changes: object) -> PspRecord:
         "last_error": None,
     }
     return PspRecord(**given | changes)  # type: ignore[arg-type]
+
+
+def a_share(
+    transfer_id: int,
+    intent_id: IntentId,
+    *,
+    times: int = 1,
+    listers: int = 1,
+    first_listers: tuple[IntentId, ...] = (),
+) -> SharedTransfer:
+    return SharedTransfer(
+        transfer_id=TransferId(transfer_id),
+        intent_id=intent_id,
+        times=times,
+        listers=listers,
+        first_listers=first_listers or (intent_id,),
+    )
 
 
 def flat(pages: Iterable[Sequence[IntentRecord]]) -> list[IntentRecord]:
@@ -208,6 +227,18 @@ class IntentRecordsContract:
 
         assert ids_of(bench.records().pages(selection)) == sorted(frozen)
 
+    @pytest.mark.parametrize("status", ["AUTHORIZED", "SETTLED"])
+    @pytest.mark.parametrize("until_ms", [0, HOUR_MS])
+    def test_a_change_that_is_still_to_come_is_in_every_period(
+        self, bench: RecordsBench, status: str, until_ms: int
+    ) -> None:
+        intent_id = self.add(bench, status=status, age_ms=-HOUR_MS)
+
+        selection = self.period(bench, since_ms=4 * HOUR_MS, until_ms=until_ms)
+
+        ((record,),) = bench.records().pages(selection)
+        assert (record.id, record.age_ms) == (intent_id, 0)
+
     # Pages.
 
     @pytest.mark.parametrize("count", [0, 2, 3, 4, 6])
@@ -256,22 +287,45 @@ class IntentRecordsContract:
         self.add(bench, tb_transfer_ids=(UUID(int=6),))
         selection = self.period(bench, since_ms=4 * HOUR_MS, until_ms=0)
 
-        shared = dict(bench.records().shared_transfers(selection))
+        shared = list(bench.records().shared_transfers(selection))
 
-        assert {transfer_id: sorted(ids) for transfer_id, ids in shared.items()} == {
-            2: sorted([first, second]),
-            4: [twice, twice],
-        }
+        both = tuple(sorted([first, second]))
+        assert sorted(shared, key=lambda one: (one.transfer_id, one.intent_id)) == [
+            *[a_share(2, intent_id, listers=2, first_listers=both) for intent_id in both],
+            a_share(4, twice, times=2),
+        ]
 
-    def test_only_selected_intents_count_as_sharing(self, bench: RecordsBench) -> None:
-        first = self.add(bench, tb_transfer_ids=(UUID(int=1),))
-        second = self.add(bench, tb_transfer_ids=(UUID(int=1),))
+    def test_however_many_list_a_transfer_only_the_first_of_them_come_with_each(
+        self, bench: RecordsBench
+    ) -> None:
+        count = FIRST_LISTERS + 3
+        ids = sorted(self.add(bench, tb_transfer_ids=(UUID(int=1),)) for _ in range(count))
+
+        shared = list(bench.records().shared_transfers(ByIds(tuple(ids))))
+
+        first = tuple(ids[:FIRST_LISTERS])
+        assert sorted(shared, key=lambda one: one.intent_id) == [
+            a_share(1, intent_id, listers=count, first_listers=first) for intent_id in ids
+        ]
+
+    def test_a_selected_intent_shares_with_one_that_is_not_selected_however_old_that_is(
+        self, bench: RecordsBench
+    ) -> None:
+        old, new, twice = (
+            self.add(
+                bench, status="SETTLED", age_ms=age_ms, tb_transfer_ids=(UUID(int=id_),) * times
+            )
+            for age_ms, id_, times in ((10**11, 1, 1), (2 * HOUR_MS, 1, 1), (10**11, 2, 2))
+        )
+        last_hours = self.period(bench, since_ms=4 * HOUR_MS, until_ms=HOUR_MS)
 
         records = bench.records()
 
-        assert list(records.shared_transfers(ByIds((first,)))) == []
-        ((_, sharing),) = records.shared_transfers(ByIds((first, second)))
-        assert sorted(sharing) == sorted([first, second])
+        both = tuple(sorted([old, new]))
+        share = a_share(1, new, listers=2, first_listers=both)
+        assert list(records.shared_transfers(last_hours)) == [share]
+        assert list(records.shared_transfers(ByIds((new,)))) == [share]
+        assert list(records.shared_transfers(ByIds((twice,)))) == [a_share(2, twice, times=2)]
 
     @pytest.mark.parametrize(
         ("others", "is_shared"),

@@ -428,11 +428,8 @@ class LedgerContract:
         )
 
     def ids_found(self, ledger: Ledger, search: ResolutionSearch) -> set[TransferId]:
-        (found,) = ledger.find_resolutions([search])
+        found = ledger.find_resolutions(search).transfers
         return {transfer.id for transfer in found}
-
-    def test_no_searches_give_no_answers(self, ledger: Ledger) -> None:
-        assert list(ledger.find_resolutions([])) == []
 
     @pytest.mark.parametrize("carries_intent_id", [True, False])
     def test_whoever_resolved_a_pending_transfer_is_found(
@@ -452,7 +449,7 @@ class LedgerContract:
         ledger.create_chains([(post,), (void,)])
 
         search = self.search(ledger, posted, voided, untouched, intent_id=intent_id)
-        (found,) = ledger.find_resolutions([search])
+        found = ledger.find_resolutions(search).transfers
 
         by_id = {transfer.id: transfer for transfer in found}
         assert {post.id, void.id} <= by_id.keys()
@@ -509,27 +506,31 @@ class LedgerContract:
         ledger.create_chains([(fee,)])
 
         search = self.search(ledger, pending_id, intent_id=IntentId(uuid4()), nostro=nostro)
-        (found,) = ledger.find_resolutions([search])
+        found = ledger.find_resolutions(search).transfers
 
         by_id = {transfer.id: transfer for transfer in found}
         stored_fee = ledger.lookup([fee.id])[fee.id]
         assert stored_fee.timestamp_ns > by_id[post.id].timestamp_ns + 1
         assert fee.id not in by_id
 
-    def test_answers_of_searches_are_in_their_order_and_apart(
-        self, ledger: Ledger, bank: Bank, payer: AccountId, payee: AccountId
+    @pytest.mark.parametrize("carries_intent_id", [True, False])
+    def test_a_search_that_has_read_everything_says_so(
+        self,
+        ledger: Ledger,
+        bank: Bank,
+        payer: AccountId,
+        payee: AccountId,
+        carries_intent_id: bool,
     ) -> None:
-        pendings = [bank.freeze(payer, payee, 10) for _ in range(3)]
-        posts = [post_of(pending_id) for pending_id in pendings]
-        ledger.create_chains([(posts[0],), (posts[2],)])
-        searches = [
-            self.search(ledger, pending_id, intent_id=IntentId(uuid4())) for pending_id in pendings
-        ]
+        intent_id = IntentId(uuid4())
+        user_data = intent_id.int if carries_intent_id else 0
+        posted, untouched = (
+            bank.freeze(payer, payee, 10, user_data_128=user_data) for _ in range(2)
+        )
+        ledger.create_chains([(post_of(posted),)])
 
-        answers = ledger.find_resolutions(searches)
-
-        resolved = [
-            {transfer.id for transfer in answer if transfer.pending_id == pending_id}
-            for answer, pending_id in zip(answers, pendings, strict=True)
-        ]
-        assert resolved == [{posts[0].id}, set(), {posts[2].id}]
+        for pending_ids in ((posted, untouched), (posted,), (untouched,), ()):
+            search = self.search(ledger, *pending_ids, intent_id=intent_id, nostro=payee)
+            found = ledger.find_resolutions(search)
+            assert found.has_all_resolvers
+            assert found.has_all_fees

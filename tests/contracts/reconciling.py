@@ -12,6 +12,8 @@ from uuid import uuid4
 
 import pytest
 
+from adapters.memory.ledger import InMemoryLedger
+from application.errors import LedgerMisconfiguredError
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.use_cases.order_again import OrderAgain
@@ -41,7 +43,7 @@ from tests.contracts.wallet import (
 
 Kind = DifferenceKind
 HOUR_MS: Final = 3_600_000
-READING: Final = {"lookup", "find_resolutions"}
+READING: Final = {"lookup", "lookup_accounts", "find_resolutions"}
 SPLITS: Final = '{"feeSplits":[{"account":"revenue.THB","amountSatang":15,"kind":"PLATFORM_FEE"}]}'
 
 
@@ -249,7 +251,9 @@ def writing_history_twice(desk: Desk) -> IntentId:
 
 
 def letting_money_wait_too_long(desk: Desk) -> IntentId:
-    return desk.wallet.add_case(POST, timeout_s=1_800).intent_id
+    case = desk.wallet.add_case(POST, timeout_s=1_800)
+    desk.database.set_retry_count(case.event_id, 1)
+    return case.intent_id
 
 
 def ordering_what_is_done(desk: Desk) -> IntentId:
@@ -297,6 +301,21 @@ OTHERS: Final[list[tuple[Fault, Kind]]] = [
     (forgetting_the_order, Kind.NO_EVENT),
 ]
 
+SEARCHED: Final[list[tuple[Fault, Kind]]] = [
+    one
+    for one in OTHERS
+    if one[0]
+    in (
+        settled_after_a_void,
+        failed_after_a_post,
+        expired_without_an_order,
+        posted_in_part,
+        settling_what_another_posted,
+        forgetting_the_order,
+    )
+]
+"""Those that only a search shows, or that a search has to rule out."""
+
 
 class ReconcilingContract:
     """Inherit; provide the fixture ``desk`` beside the class."""
@@ -337,8 +356,25 @@ class ReconcilingContract:
     def test_orders_that_wait_for_the_worker_are_no_difference(self, desk: Desk) -> None:
         for action in (POST, VOID):
             desk.wallet.add_case(action, frozen=(100, 20), fee_satang=7)
+            desk.wallet.add_case(action, timeout_s=900)
 
         assert desk.told() == []
+
+    def test_an_intent_may_have_failed_since_nothing_could_be_frozen(self, desk: Desk) -> None:
+        intent, _ = desk.wallet.freeze(frozen=(), missing=[new_id()], status="FAILED")
+        desk.database.add_intent(replace(intent, amount_satang=100))
+
+        assert desk.told() == []
+
+    def test_a_second_order_may_wait_its_turn(self, desk: Desk) -> None:
+        case = desk.add_settled()
+        event_id = desk.database.add_event(case.intent_id, POST)
+
+        assert desk.told() == [(case.intent_id, Kind.EVENT_DONE)]
+        desk.limits = Limits(grace_ms=0, unordered_after_ms=10**15)
+        assert desk.told() == []
+        desk.database.set_retry_count(event_id, 1)
+        assert desk.told() == [(case.intent_id, Kind.EVENT_DONE)]
 
     # One fault at a time.
 
@@ -424,6 +460,49 @@ class ReconcilingContract:
 
         assert desk.told() == []
 
+    # Searches that end early.
+
+    @pytest.mark.parametrize(("fault", "kind"), [*FIXABLE, *SEARCHED])
+    def test_what_a_search_did_not_come_to_is_neither_told_as_a_fact_nor_fixed(
+        self, desk: Desk, fault: Fault, kind: Kind
+    ) -> None:
+        desk.add_settled(fee_satang=7)
+        intent_id = fault(desk)
+        desk.wallet.ledger.searches_end_early = True
+
+        [found] = desk.reconcile()
+
+        assert (found.intent_id, found.kind) == (intent_id, Kind.NOT_COMPARED)
+        assert "the search in the ledger ended early" in found.detail
+        assert found.fix is None
+        assert isinstance(desk.order_again(found), NotOrdered)
+        desk.wallet.ledger.searches_end_early = False
+        assert desk.told() == [(intent_id, kind)]
+
+    # A ledger that is not ours.
+
+    def test_a_ledger_that_is_empty_is_told_of_and_no_intent_is(self, desk: Desk) -> None:
+        settled_while_frozen(desk)
+        intent, _ = desk.wallet.freeze()
+        desk.database.add_intent(replace(intent, tb_transfer_ids=intent.tb_transfer_ids * 2))
+        own, desk.wallet.ledger.ledger = desk.wallet.ledger.ledger, InMemoryLedger()
+
+        with pytest.raises(LedgerMisconfiguredError, match="TIGERBEETLE_ADDRESSES leads to"):
+            next(desk.steps())
+
+        with pytest.raises(LedgerMisconfiguredError):
+            next(desk.steps(ByIds((intent.id,))))
+        desk.wallet.ledger.ledger = own
+        assert len(desk.told()) == 2
+
+    def test_accounts_are_looked_up_once(self, desk: Desk) -> None:
+        for _ in range(3):
+            settled_while_frozen(desk)
+
+        desk.reconcile()
+
+        assert [c.method for c in desk.wallet.ledger.calls].count("lookup_accounts") == 1
+
     # Across intents.
 
     def test_frozen_money_that_two_intents_list_is_told_of_both(self, desk: Desk) -> None:
@@ -454,6 +533,19 @@ class ReconcilingContract:
 
         assert why_not(desk.order_again(found)) is Obstacle.TRANSFER_SHARED
 
+    def test_frozen_money_that_an_intent_outside_of_the_period_lists_is_told(
+        self, desk: Desk
+    ) -> None:
+        old = desk.add_settled()
+        desk.database.set_age(old.intent_id, 10 * HOUR_MS)
+        intent, _ = desk.wallet.freeze(frozen=(), status="FAILED")
+        desk.database.add_intent(replace(intent, tb_transfer_ids=old.intent.tb_transfer_ids))
+
+        told = desk.told()
+
+        assert (intent.id, Kind.TRANSFER_SHARED) in told
+        assert old.intent_id not in {intent_id for intent_id, _ in told}
+
     def test_a_transfer_that_is_listed_twice_is_told(self, desk: Desk) -> None:
         intent, _ = desk.wallet.freeze()
         desk.database.add_intent(replace(intent, tb_transfer_ids=intent.tb_transfer_ids * 2))
@@ -481,6 +573,63 @@ class ReconcilingContract:
         assert missing.kind is Kind.FEE_MISSING
         assert desk.told() == []
         assert desk.told(ByIds((intent_id,))) == []
+
+    # Fees that a person has put right.
+
+    def test_a_fee_too_many_is_told_until_it_is_paid_back(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        again = wallet.a_fee(7, user_data_128=case.intent_id.int)
+        wallet.create(again)
+        assert desk.told() == [(case.intent_id, Kind.FEE_TWICE)]
+
+        wallet.create(wallet.back(again, 6))
+        assert desk.told() == [(case.intent_id, Kind.FEE_TWICE)]
+
+        wallet.create(wallet.back(again, 1))
+        assert desk.told() == []
+        assert desk.told(ByIds((case.intent_id,))) == []
+
+    def test_a_fee_that_is_short_is_told_until_the_rest_is_charged(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        wallet.change_fee(case, 9)
+        assert desk.told() == [(case.intent_id, Kind.FEE_AMOUNT_DIFFERS)]
+
+        wallet.create(wallet.a_fee(2, user_data_128=case.intent_id.int))
+        assert desk.told() == [(case.intent_id, Kind.HISTORY_DIFFERS)]
+
+        rest = replace(a_line(2, 2), kind=LineKind.PSP_FEE)
+        desk.database.add_lines(case.intent_id, rest)
+        assert desk.told() == []
+
+    def test_a_fee_that_was_paid_back_though_it_is_due_is_missing(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        wallet.create(wallet.back(wallet.a_fee(7, user_data_128=case.intent_id.int), 7))
+
+        assert desk.told() == [(case.intent_id, Kind.FEE_MISSING)]
+
+    def test_a_fee_of_a_void_is_told_until_it_is_paid_back(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = wallet.add_case(VOID, fee_satang=7)
+        wallet.settle_until_idle()
+        fee = wallet.a_fee(7, user_data_128=case.intent_id.int)
+        wallet.create(fee)
+        assert desk.told() == [(case.intent_id, Kind.FEE_WITHOUT_POST)]
+
+        wallet.create(wallet.back(fee, 7))
+        assert desk.told() == []
+
+    def test_what_looks_like_a_fee_between_other_accounts_is_none(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        case = desk.add_settled(fee_satang=7)
+        payer, payee = (wallet.bank.open_account(ledger=LEDGER) for _ in range(2))
+        stray = wallet.a_fee(3, user_data_128=case.intent_id.int)
+        wallet.create(replace(stray, debit_account_id=payer, credit_account_id=payee))
+
+        assert desk.told() == []
+        assert desk.told(ByIds((case.intent_id,))) == []
 
     def test_intents_that_are_not_there_are_told(self, desk: Desk) -> None:
         case = desk.add_settled()

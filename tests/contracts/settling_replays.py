@@ -9,7 +9,7 @@ import pytest
 from application.errors import DatabaseUnavailableError
 from application.ports.outbox_repository import ClaimedBatch, OutboxRepository
 from domain.intents import Action
-from domain.transfers import AccountId, Transfer
+from domain.transfers import AMOUNT_MAX, AccountId, Transfer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.settling import (
     CHAINS,
@@ -262,6 +262,42 @@ class ReplayContract:
                 assert wallet.posted_satang(case) == 120
         wallet.announced()
         assert_in_review(wallet, cases[2])
+
+    # Searches that end early: the ledger answers, and has too much to tell.
+
+    def test_a_fee_that_another_charged_meanwhile_is_not_charged_again_where_it_is_not_found(
+        self, wallet: Wallet
+    ) -> None:
+        case = wallet.add_case(POST, fee_satang=7)
+        die_after_the_chain(wallet)
+        wallet.create(wallet.a_fee(7, user_data_128=case.intent_id.int))
+        wallet.ledger.searches_end_early = True
+
+        wallet.settle()
+
+        assert_waiting(wallet, case)
+        assert "the search ended early" in wallet.last_error(case)
+        assert wallet.fees_satang() == 7
+        wallet.ledger.searches_end_early = False
+        wallet.let_backoff_pass()
+        wallet.settle()
+        assert_settled(wallet, case, posted_satang=100)
+        assert wallet.fees_satang() == 7
+
+    def test_what_another_posted_waits_for_a_search_that_finds_it(self, wallet: Wallet) -> None:
+        case = wallet.add_case(POST, frozen=(100, 20), fee_satang=7)
+        wallet.create(post_by_other(case.pending_ids[0], AMOUNT_MAX))
+        wallet.ledger.searches_end_early = True
+
+        wallet.settle()
+
+        assert_waiting(wallet, case)
+        assert "by whom is not found: the search ended early" in wallet.last_error(case)
+        wallet.ledger.searches_end_early = False
+        wallet.let_backoff_pass()
+        wallet.settle()
+        assert_settled(wallet, case, posted_satang=120)
+        assert wallet.fees_satang() == 0
 
 
 def resolve_by_other(action: Action, case: Case, member: int, frozen: tuple[int, ...]) -> Transfer:

@@ -2,6 +2,9 @@
 
 import pytest
 
+from adapters.memory.ledger import InMemoryLedger
+from application.errors import LedgerMisconfiguredError
+from application.ledger_identity import ACCOUNTS_MAX
 from application.use_cases.fail_event import FailEvent
 from application.use_cases.requeue_event import RequeueEvent
 from domain.conclusions import Review
@@ -34,8 +37,17 @@ def requeue(wallet: Wallet, case: Case) -> Requeue | NothingToDo | Refused:
 
 def fail(wallet: Wallet, case: Case) -> Review | NothingToDo | Refused:
     """Give the event of *case* up."""
-    use_case = FailEvent(store=wallet.bench.operators, ledger=wallet.ledger, fee_code=FEE_CODE)
-    return use_case(case.event_id, SOMCHAI)
+    return fail_event(wallet)(case.event_id, SOMCHAI)
+
+
+def fail_event(wallet: Wallet) -> FailEvent:
+    """Return the use case on *wallet*."""
+    return FailEvent(
+        store=wallet.bench.operators,
+        ledger=wallet.ledger,
+        fee_code=FEE_CODE,
+        mapped=wallet.bench.outbox.some_mapped_accounts(limit=ACCOUNTS_MAX),
+    )
 
 
 def settle_for_long(wallet: Wallet, attempts: int) -> None:
@@ -252,3 +264,23 @@ class ReviewContract:
 
         assert isinstance(fail(wallet, case), Review)
         assert wallet.intent_status(case) == "MANUAL_REVIEW"
+
+    def test_what_no_search_could_find_out_is_not_given_up(self, wallet: Wallet) -> None:
+        case = wallet.add_case(POST)
+        wallet.ledger.searches_end_early = True
+
+        refused = fail(wallet, case)
+
+        assert isinstance(refused, Refused)
+        assert "is not known" in refused.detail
+        assert (wallet.event_status(case), wallet.intent_status(case)) == ("pending", "AUTHORIZED")
+
+    def test_another_environments_ledger_gives_nothing_up(self, wallet: Wallet) -> None:
+        case = wallet.add_case(POST)
+        own, wallet.ledger.ledger = wallet.ledger.ledger, InMemoryLedger()
+
+        with pytest.raises(LedgerMisconfiguredError):
+            fail(wallet, case)
+
+        wallet.ledger.ledger = own
+        assert (wallet.event_status(case), wallet.intent_status(case)) == ("pending", "AUTHORIZED")

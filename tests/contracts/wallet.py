@@ -224,6 +224,16 @@ class Wallet:
             user_data_128=user_data_128,
         )
 
+    def back(self, fee: Transfer, amount: int) -> Transfer:
+        """Return what pays *amount* of a fee back, with an id of its own."""
+        return replace(
+            fee,
+            id=new_id(),
+            debit_account_id=fee.credit_account_id,
+            credit_account_id=fee.debit_account_id,
+            amount=amount,
+        )
+
     # What the worker does.
 
     def settle(self, *, outbox: OutboxRepository | None = None) -> BatchReport:

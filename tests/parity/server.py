@@ -25,7 +25,7 @@ from adapters.tigerbeetle.errors import NoAnswerError, translated
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.official_client import OfficialClient, official_client
 from application.errors import LedgerUnavailableError
-from domain.ledger_requests import ResolutionSearch
+from domain.ledger_requests import ResolutionSearch, SearchAnswer
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferFlags, TransferId
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID
@@ -94,11 +94,9 @@ class ServerLedger:
         found = self._call(lambda client: client.lookup_transfers(list[int](ids)))
         return list(map(from_client, found))
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
         """See the port."""
-        return self._adapter.find_resolutions(searches)
+        return self._adapter.find_resolutions(search)
 
     def close(self) -> None:
         """Close both clients."""

@@ -3,14 +3,14 @@
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from application.errors import LedgerUnavailableError
 from application.ports.ledger import Ledger
-from domain.ledger_requests import ChainAnswer, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ResolutionSearch, SearchAnswer
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
-A = TypeVar("A", bound=Collection[object])
+A = TypeVar("A")
 R = TypeVar("R")
 
 
@@ -19,7 +19,7 @@ class LedgerCall:
     """One call: the port's method and what it was given."""
 
     method: str
-    argument: Collection[object]
+    argument: Any
 
 
 Hook = Callable[[LedgerCall], None]
@@ -49,12 +49,14 @@ class FaultyLedger:
 
     ``before`` and ``after`` run around each call; what they raise, the caller gets, and
     while they block (on a ``threading.Event``, say) the call hangs. ``calls`` has every
-    call in order, from before its ``before``.
+    call in order, from before its ``before``. While ``searches_end_early``, they end before
+    they have found anything.
     """
 
     ledger: Ledger
     before: Hook = do_nothing
     after: Hook = do_nothing
+    searches_end_early: bool = False
     calls: list[LedgerCall] = field(default_factory=list)
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
@@ -65,11 +67,12 @@ class FaultyLedger:
         """See the port."""
         return self._call("lookup", self.ledger.lookup, ids)
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
         """See the port."""
-        return self._call("find_resolutions", self.ledger.find_resolutions, searches)
+        answer = self._call("find_resolutions", self.ledger.find_resolutions, search)
+        if self.searches_end_early:
+            return SearchAnswer((), has_all_resolvers=not search.pendings, has_all_fees=False)
+        return answer
 
     def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         """See the port."""

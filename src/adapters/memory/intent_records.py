@@ -1,6 +1,6 @@
 """What an in-memory database says of intents, page by page."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +13,7 @@ from adapters.memory.rows import EventRow, IntentRow
 from domain.conclusions import RecordedLine
 from domain.intents import UNFINISHED, IntentId
 from domain.reconciliation.record import EventRecord, IntentRecord, Period, Selection
+from domain.reconciliation.shared_transfers import FIRST_LISTERS, SharedTransfer
 from domain.transfers import TransferId
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,18 +37,23 @@ class InMemoryIntentRecords:
             if page := self._page(some):
                 yield page
 
-    def shared_transfers(
-        self, selection: Selection
-    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+    def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
-        listed: dict[TransferId, list[IntentId]] = defaultdict(list)
-        for intent_id in self._selected(selection):
-            for id_ in self.database.intent(intent_id).intent.tb_transfer_ids:
+        listed: dict[TransferId, Counter[IntentId]] = defaultdict(Counter)
+        for intent_id, row in sorted(self.database.tables.intents.items()):
+            for id_ in row.intent.tb_transfer_ids:
                 if id_ is not None:
-                    listed[TransferId(id_.int)].append(intent_id)
-        for transfer_id, intent_ids in listed.items():
-            if len(intent_ids) > 1:
-                yield transfer_id, tuple(intent_ids)
+                    listed[TransferId(id_.int)][intent_id] += 1
+        selected = {*self._selected(selection)}
+        for transfer_id, listers in listed.items():
+            for intent_id in listers.keys() & selected if listers.total() > 1 else ():
+                yield SharedTransfer(
+                    transfer_id=transfer_id,
+                    intent_id=intent_id,
+                    times=listers[intent_id],
+                    listers=len(listers),
+                    first_listers=tuple(islice(listers, FIRST_LISTERS)),
+                )
 
     def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
         """See ``IntentRecords.sharing``."""
@@ -66,8 +72,11 @@ class InMemoryIntentRecords:
         return [
             id_
             for id_, row in intents.items()
-            if row.updated_at < selection.until
-            and (row.status in UNFINISHED or row.updated_at >= selection.since)
+            if row.updated_at > self.database.now
+            or (
+                row.updated_at < selection.until
+                and (row.status in UNFINISHED or row.updated_at >= selection.since)
+            )
         ]
 
     def _page(self, intent_ids: Iterable[IntentId]) -> list[IntentRecord]:
@@ -92,7 +101,7 @@ class InMemoryIntentRecords:
             amount_satang=intent.amount_satang,
             currency=intent.currency,
             tb_transfer_ids=intent.tb_transfer_ids,
-            age_ms=_ms(now - row.updated_at),
+            age_ms=max(_ms(now - row.updated_at), 0),
             now_ns=_ms(now - _EPOCH) * 1_000_000,
             events=tuple(
                 EventRecord(

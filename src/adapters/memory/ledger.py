@@ -16,7 +16,7 @@ from adapters.memory.ledger_request import execute
 from adapters.memory.ledger_state import LedgerState
 from adapters.memory.ledger_transfers import TRANSFER_RULES
 from domain.chains import REQUEST_EVENTS_MAX, chain_fault, is_unsigned
-from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch, SearchAnswer
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
@@ -76,13 +76,11 @@ class InMemoryLedger:
         """See the port."""
         return {transfer.id: transfer for transfer in self.lookup_transfers(ids)}
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
-        """See the port. Each answer is in order of time and holds no more than is asked for."""
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
+        """See the port. The answer is in order of time, and holds all that is asked for, only."""
         with self._lock:
             self._begin_request(events=0)
-            return [self._found(search) for search in searches]
+            return SearchAnswer(self._found(search))
 
     def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:
         """See the port."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from application.ports.fee_scan import FeeScan
 from application.ports.ledger import Ledger
 from domain.intents import IntentId
-from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch, SearchAnswer
 from domain.transfer_status import status_of
 from domain.transfers import (
     Account,
@@ -62,6 +62,16 @@ def unpack_chain_answer(packed: Any) -> ChainAnswer:
     return tuple(map(status_of, packed))
 
 
+def unpack_search_answer(packed: Any) -> SearchAnswer:
+    """Reverse what ``answer`` makes of the answer to a search."""
+    transfers, has_all_resolvers, has_all_fees = packed
+    return SearchAnswer(
+        tuple(map(unpack, transfers)),
+        has_all_resolvers=has_all_resolvers,
+        has_all_fees=has_all_fees,
+    )
+
+
 def answer(ledger: Ledger, request: Any) -> Any:
     """Carry *request*, a method's name and its argument, out and pack the answer."""
     match request:
@@ -72,9 +82,10 @@ def answer(ledger: Ledger, request: Any) -> Any:
             return list(map(pack, ledger.lookup(list(map(TransferId, ids))).values()))
         case ["lookup_accounts", ids]:
             return list(map(pack, ledger.lookup_accounts(list(map(AccountId, ids))).values()))
-        case ["find_resolutions", searches]:
-            found = ledger.find_resolutions(list(map(_unpack_search, searches)))
-            return [list(map(pack, transfers)) for transfers in found]
+        case ["find_resolutions", search]:
+            found = ledger.find_resolutions(_unpack_search(search))
+            transfers = list(map(pack, found.transfers))
+            return [transfers, found.has_all_resolvers, found.has_all_fees]
         case _:
             raise ValueError(f"no such request: {request!r}")
 

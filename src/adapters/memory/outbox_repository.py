@@ -76,7 +76,7 @@ class InMemoryOutboxRepository:
 
 def _some_mapped_accounts(transaction: Transaction, limit: int) -> list[AccountId]:
     accounts = transaction.database.tables.accounts
-    return [mapped.account_id for mapped in islice(accounts.values(), limit)]
+    return [accounts[code].account_id for code in islice(sorted(accounts), limit)]
 
 
 def _lock_due(transaction: Transaction, limit: int) -> list[EventRow]:

@@ -21,7 +21,7 @@ from application.errors import LedgerMisconfiguredError, LedgerUnavailableError
 from application.ports.fee_scan import FeeScan
 from application.ports.ledger import Ledger
 from domain.chains import chain_fault
-from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch, SearchAnswer
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
 SCHEME: Final = "memory://"
@@ -132,12 +132,9 @@ class RemoteLedger:
         found = map(wire.unpack, self._call("lookup", list(ids)))
         return {transfer.id: transfer for transfer in found}
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
         """See the port."""
-        answers = self._call("find_resolutions", list(map(wire.pack_search, searches)))
-        return [tuple(map(wire.unpack, answer)) for answer in answers]
+        return wire.unpack_search_answer(self._call("find_resolutions", wire.pack_search(search)))
 
     def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
         """See ``FeeScan``."""

@@ -35,7 +35,8 @@ class PostgresEventStore:
             DatabaseMisconfiguredError: also when no transaction is open; nothing is locked then.
         """
         rows = self._run(
-            "SELECT id, status, amount_satang FROM pm.intent WHERE id = %(id)s FOR UPDATE",
+            "SELECT id, status, COALESCE(amount_satang, 0) FROM pm.intent WHERE id = %(id)s"
+            " FOR UPDATE",
             {"id": intent_id},
         )
         if self._connection.info.transaction_status != TransactionStatus.INTRANS:

@@ -26,9 +26,13 @@ from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
 from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId
 from domain.reconciliation.record import ByIds, EventRecord, IntentRecord, Selection
+from domain.reconciliation.shared_transfers import SharedTransfer
 from domain.transfers import TransferId
 
 PAGE_INTENTS: Final = 1_000
+PAGE_TRANSFERS: Final = 10_000
+"""So many are listed by the intents of a page, unless by a single one."""
+
 SELECTION_TIMEOUT_MS: Final = 600_000
 """For the statements that walk over all intents; there is no index that they could use."""
 
@@ -38,35 +42,54 @@ APPLICATION_NAME: Final = "outbox-worker reconcile"
 _SERVER_SETTINGS: Final = {"default_transaction_read_only": "on", "jit": "off"}
 
 _NAMED: Final = sql.SQL("i.id = ANY(%(ids)s::uuid[])")
-# An infinite time and none are in every period: wherever left out, they could be missed.
+# A time to come, an infinite one and none are in every period: they could be in none else.
 _IN_PERIOD: Final = sql.SQL("""
     (
         i.updated_at >= %(since)s AND i.updated_at < %(until)s
         OR i.updated_at < %(until)s AND i.status IN ('AUTHORIZED', 'SETTLING')
-        OR i.updated_at IN ('-infinity', 'infinity')
+        OR i.updated_at > now()
+        OR i.updated_at = '-infinity'
         OR i.updated_at IS NULL
     )
 """)
 
 _DECLARE: Final = sql.SQL("DECLARE selected NO SCROLL CURSOR WITH HOLD FOR {query}")
 
-_SELECT: Final = sql.SQL("SELECT i.id::text FROM pm.intent i WHERE {selected}")
+_SELECT: Final = sql.SQL(
+    "SELECT i.id::text, COALESCE(cardinality(i.tb_transfer_ids), 0) FROM pm.intent i"
+    " WHERE {selected}"
+)
 
 # First which transfers, then who lists them: groups that know their intents take much more room.
+# Only the selected intents' transfers are grouped, which a hash picks out of all that are listed.
+# A row is small, however many list the transfer: it has the first FIRST_LISTERS of them.
 _SHARED: Final = sql.SQL("""
-    WITH shared AS MATERIALIZED (
+    WITH mine AS MATERIALIZED (
         SELECT t.id
         FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
         WHERE t.id IS NOT NULL AND {selected}
+    ), shared AS MATERIALIZED (
+        SELECT t.id
+        FROM pm.intent i CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        WHERE t.id IN (SELECT id FROM mine)
         GROUP BY t.id
         HAVING count(*) > 1
+    ), listed AS (
+        SELECT
+            bool_or({selected}) AS is_selected,
+            t.id, i.id AS intent_id, count(*) AS times, count(*) OVER listers AS listers,
+            nth_value(i.id, 1) OVER listers AS first,
+            nth_value(i.id, 2) OVER listers AS second,
+            nth_value(i.id, 3) OVER listers AS third
+        FROM pm.intent i
+        CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
+        JOIN shared s ON s.id = t.id
+        GROUP BY t.id, i.id
+        WINDOW listers AS (
+            PARTITION BY t.id ORDER BY i.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
     )
-    SELECT t.id, array_agg(i.id ORDER BY i.id)
-    FROM pm.intent i
-    CROSS JOIN LATERAL unnest(i.tb_transfer_ids) AS t (id)
-    JOIN shared s ON s.id = t.id
-    WHERE {selected}
-    GROUP BY t.id
+    SELECT id, intent_id, times, listers, first, second, third FROM listed WHERE is_selected
 """)
 
 # One scan, however many it is about: an array's elements are in no index.
@@ -139,6 +162,7 @@ class PostgresIntentRecords:
     connect_timeout_s: int = CONNECT_TIMEOUT_S
     statement_timeout_ms: int = STATEMENT_TIMEOUT_MS
     page_intents: int = PAGE_INTENTS
+    page_transfers: int = PAGE_TRANSFERS
 
     def now(self) -> datetime:
         """See ``IntentRecords.now``."""
@@ -151,16 +175,21 @@ class PostgresIntentRecords:
         """See ``IntentRecords.pages``."""
         with self._connection() as connection:
             for rows in self._pages_of(connection, _SELECT, selection):
-                yield _read_page(connection, [intent_id for (intent_id,) in rows])
+                for ids in _portions(rows, self.page_transfers):
+                    yield _read_page(connection, ids)
 
-    def shared_transfers(
-        self, selection: Selection
-    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
+    def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
         with self._connection() as connection:
             for rows in self._pages_of(connection, _SHARED, selection):
-                for transfer_id, intent_ids in rows:
-                    yield TransferId(transfer_id.int), tuple(map(IntentId, intent_ids))
+                for transfer_id, intent_id, times, listers, *first in rows:
+                    yield SharedTransfer(
+                        transfer_id=TransferId(transfer_id.int),
+                        intent_id=IntentId(intent_id),
+                        times=times,
+                        listers=listers,
+                        first_listers=tuple(map(IntentId, filter(None, first))),
+                    )
 
     def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
         """See ``IntentRecords.sharing``."""
@@ -189,6 +218,20 @@ class PostgresIntentRecords:
         fetch = sql.SQL("FETCH {} FROM selected").format(self.page_intents)
         while rows := connection.execute(fetch).fetchall():
             yield rows
+
+
+def _portions(rows: Rows, transfers_max: int) -> Iterator[list[str]]:
+    """Cut *rows*, of intents and how many transfers each lists, where they come to too many."""
+    ids: list[str] = []
+    transfers = 0
+    for intent_id, listed in rows:
+        if ids and transfers + listed > transfers_max:
+            yield ids
+            ids, transfers = [], 0
+        ids.append(intent_id)
+        transfers += listed
+    if ids:
+        yield ids
 
 
 def _condition(selection: Selection) -> tuple[sql.SQL, Mapping[str, object]]:

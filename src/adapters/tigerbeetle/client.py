@@ -1,7 +1,7 @@
 """What the adapter needs of a TigerBeetle client, in the domain's terms where that is quick."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from tigerbeetle import Account, AccountFilter, QueryFilter
 
@@ -42,6 +42,12 @@ class Client(Protocol):
         """Release the client's thread, memory and connections."""
         ...
 
+
+ANY_ID: Final = 1
+"""Looked up to see whether the cluster answers: whether anything has this id does not matter."""
+
+Send = Callable[[Callable[[Client], list[Transfer]]], list[Transfer]]
+"""Sends one request that reads transfers, and returns its answer."""
 
 ClientFactory = Callable[[int, str], Client]
 """Makes a client of a cluster id and the cluster's addresses, ``10.0.0.1:3000,[::1]:3001``."""

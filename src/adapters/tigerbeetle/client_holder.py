@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 import structlog
 from tigerbeetle import TooMuchDataError
 
-from adapters.tigerbeetle.client import Client
+from adapters.tigerbeetle.client import ANY_ID, Client
 from adapters.tigerbeetle.epoch import Epoch
 from adapters.tigerbeetle.errors import NoAnswerError
 
@@ -35,9 +35,6 @@ EPOCHS_OPEN_MAX: Final = 4
 A client holds a thread, descriptors and one of the cluster's sessions; when closing hangs,
 making ever more of them would harm the cluster and the process.
 """
-
-
-_ANY_ID: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +142,7 @@ class ClientHolder:
         """Call *epoch*'s own client, if it still has one; what fails retires it."""
         with contextlib.suppress(Exception):
             self._call(
-                epoch, lambda client: client.lookup_accounts([_ANY_ID]), self._keep_alive.timeout_s
+                epoch, lambda client: client.lookup_accounts([ANY_ID]), self._keep_alive.timeout_s
             )
 
     def _retire(self, epoch: Epoch, error: Exception) -> None:

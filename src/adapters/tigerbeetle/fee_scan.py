@@ -6,10 +6,9 @@ from typing import Final
 import tigerbeetle as tb
 from tigerbeetle import TooMuchDataError
 
-from adapters.tigerbeetle.client import Client
+from adapters.tigerbeetle.client import Client, Send
 from adapters.tigerbeetle.errors import translated
 from adapters.tigerbeetle.packing import RequestLimit
-from adapters.tigerbeetle.resolution_search import Send
 from domain.transfers import Transfer
 
 TIMESTAMP_NS_MAX: Final = 2**63 - 1

@@ -3,13 +3,12 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, TypeVar
+from typing import TypeVar
 
-import structlog
 from tigerbeetle import TooMuchDataError
 
 from adapters.tigerbeetle.addresses import resolve_addresses
-from adapters.tigerbeetle.client import Client, ClientFactory
+from adapters.tigerbeetle.client import ANY_ID, Client, ClientFactory
 from adapters.tigerbeetle.client_holder import ClientHolder, KeepAlive
 from adapters.tigerbeetle.conversion import account_from_client, is_u128
 from adapters.tigerbeetle.errors import NoAnswerError, translated
@@ -19,15 +18,11 @@ from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 from adapters.tigerbeetle.resolution_search import find_resolutions
 from application.errors import LedgerMisconfiguredError
 from domain.chains import REQUEST_EVENTS_MAX, chain_fault
-from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ChainRefused, ResolutionSearch, SearchAnswer
 from domain.transfer_status import AnyStatus
 from domain.transfers import Account, AccountId, Transfer, TransferId
 
-log = structlog.get_logger(__name__)
-
 T = TypeVar("T")
-
-_ANY_ID: Final = 1
 
 
 class TigerBeetleLedger:
@@ -61,9 +56,9 @@ class TigerBeetleLedger:
             close_timeout_s=close_timeout_s,
             keep_alive=KeepAlive(idle_s=keep_alive_s, timeout_s=deadline_s),
         )
-        self._create_limit = RequestLimit(request_events_max)
-        self._lookup_limit = RequestLimit(request_events_max)
-        self._query_limit = RequestLimit(request_events_max)
+        self._create_limit = RequestLimit(request_events_max, requests="create")
+        self._lookup_limit = RequestLimit(request_events_max, requests="lookup")
+        self._query_limit = RequestLimit(request_events_max, requests="query")
 
     def create_chains(self, chains: Sequence[tuple[Transfer, ...]]) -> Sequence[ChainAnswer]:
         """See ``Ledger.create_chains``."""
@@ -84,19 +79,28 @@ class TigerBeetleLedger:
 
     def takes_lookups_of(self, events: int) -> bool:
         """Say whether the cluster takes look-ups of that many; raises like ``lookup``."""
-        asked = [_ANY_ID] * events
+        asked = [ANY_ID] * events
         try:
             self._send(lambda client: client.lookup_accounts(asked), _Deadline(self._deadline_s))
         except TooMuchDataError:
             return False
         return True
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
-        """See ``Ledger.find_resolutions``."""
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
+        """See ``Ledger.find_resolutions``.
+
+        A search ends early once half of the deadline is over. So each of its requests has the
+        other half, and one that is not answered by then means that the ledger is away.
+        """
         deadline = _Deadline(self._deadline_s)
-        return [self._find_resolutions(search, deadline) for search in searches]
+        try:
+            return find_resolutions(
+                search,
+                lambda request: self._send(request, deadline),
+                has_time=lambda: not deadline.is_half_over,
+            )
+        except TooMuchDataError as error:
+            raise translated(error) from error
 
     def transfers_of_code(self, code: int, *, since_ns: int) -> Iterator[Transfer]:
         """See ``FeeScan.transfers_of_code``; the deadline is for each of its pages."""
@@ -113,14 +117,6 @@ class TigerBeetleLedger:
         """
         self._clients.close()
 
-    def _find_resolutions(
-        self, search: ResolutionSearch, deadline: "_Deadline"
-    ) -> tuple[Transfer, ...]:
-        try:
-            return find_resolutions(search, lambda request: self._send(request, deadline))
-        except TooMuchDataError as error:
-            raise translated(error) from error
-
     def _create_all(self, chains: Sequence[tuple[Transfer, ...]]) -> list[ChainAnswer]:
         answers: list[ChainAnswer] = []
         deadline = _Deadline(self._deadline_s)
@@ -131,10 +127,10 @@ class TigerBeetleLedger:
                 answers += self._create(pack, deadline)
             except TooMuchDataError:
                 if len(pack) > 1:
-                    self._lower(self._create_limit, "create", sum(sizes[: len(pack)]) // 2)
+                    self._create_limit.lower_to(sum(sizes[: len(pack)]) // 2)
                 else:
                     # No request holds it. Of the limit this tells only that it is below.
-                    self._lower(self._create_limit, "create", sizes[0] - 1)
+                    self._create_limit.lower_to(sizes[0] - 1)
                     answers.append(ChainRefused(f"{sizes[0]} transfers exceed a request"))
         return answers
 
@@ -166,7 +162,7 @@ class TigerBeetleLedger:
             except TooMuchDataError as error:
                 if len(asked) == 1:
                     raise translated(error) from error
-                self._lower(self._lookup_limit, "lookup", len(asked) // 2)
+                self._lookup_limit.lower_to(len(asked) // 2)
                 continue
             yield from found
             rest = rest[len(asked) :]
@@ -201,14 +197,16 @@ class TigerBeetleLedger:
             raise LedgerMisconfiguredError("TIGERBEETLE_CLUSTER_ID must be an integer of 128 bits")
         return self._client_factory(self._cluster_id, resolve_addresses(self._addresses))
 
-    def _lower(self, limit: RequestLimit, requests: str, events: int) -> None:
-        if limit.lower_to(events):
-            log.info("ledger_request_limit_lowered", requests=requests, events_max=limit.events)
-
 
 class _Deadline:
     def __init__(self, timeout_s: float):
         self._at_s = time.monotonic() + timeout_s
+        self._half_s = timeout_s / 2
+
+    @property
+    def is_half_over(self) -> bool:
+        """Has half of the time passed?"""
+        return time.monotonic() >= self._at_s - self._half_s
 
     def left_s(self) -> float:
         """Seconds until the deadline.

@@ -47,7 +47,13 @@ class PlainClient:
 
 
 class MendedClient(PlainClient):
-    """Fulfils ``Client``, and hands over statuses of newer servers."""
+    """Fulfils ``Client``, and hands over statuses of newer servers.
+
+    It leans on the same ``_submit`` as ``PackedClient``, yet on less of what lies behind it:
+    events are of the client's own types, one for each transfer, and only the result's class is
+    another. So it may still be right in a release whose conversion or whose layout of a transfer
+    has changed; where ``_submit`` itself has, only the plain way is left.
+    """
 
     def create_transfers(self, transfers: Sequence[Transfer], /) -> list[AnyStatus]:
         """See ``Client.create_transfers``."""

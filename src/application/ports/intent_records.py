@@ -6,7 +6,7 @@ from typing import Protocol
 
 from domain.intents import IntentId
 from domain.reconciliation.record import IntentRecord, Selection
-from domain.transfers import TransferId
+from domain.reconciliation.shared_transfers import SharedTransfer
 
 
 class IntentRecords(Protocol):
@@ -28,12 +28,11 @@ class IntentRecords(Protocol):
         """
         ...
 
-    def shared_transfers(
-        self, selection: Selection
-    ) -> Iterator[tuple[TransferId, tuple[IntentId, ...]]]:
-        """Yield each pending transfer that is listed more than once among the selected intents.
+    def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
+        """Yield, for each selected intent, the pending transfers that are listed more than once.
 
-        With it come the intents that list it; one that lists it twice is there twice.
+        Whoever lists one too counts, selected or not, however old. Each pair of a transfer and
+        a selected intent comes once.
         """
         ...
 

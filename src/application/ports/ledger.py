@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from application.ports.ledger_accounts import LedgerAccounts
-from domain.ledger_requests import ChainAnswer, ResolutionSearch
+from domain.ledger_requests import ChainAnswer, ResolutionSearch, SearchAnswer
 from domain.transfers import Transfer, TransferId
 
 
@@ -38,17 +38,17 @@ class Ledger(LedgerAccounts, Protocol):
         """Return those transfers of *ids* that exist; ids out of range are not found."""
         ...
 
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
-        """Find, for each search, transfers that resolved its pending transfers, and fees.
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
+        """Find transfers that resolved pending transfers, and fees.
 
-        The answer of a search holds (a) every transfer whose ``pending_id`` is one of its
+        The answer holds (a) every transfer whose ``pending_id`` is one of its
         pending transfers, whoever sent it, (b) every transfer of ``fee_code`` that carries
         the intent's id in ``user_data_128``, (c) the transfer of ``fee_code`` that credits
         ``fee_credit_account_id`` at the very next timestamp after one of (a), if there is
-        one. It may hold more; the caller judges. Read-only. A search takes several requests to
-        the ledger, and the deadline is for all of *searches*: keep them few.
+        one. It may hold more; the caller judges. Read-only.
+
+        A search takes several requests to the ledger, more on a busy account. One that takes too
+        many, or too long although each of them is answered, ends early, and its answer says so.
         """
         ...
 

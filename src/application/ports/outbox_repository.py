@@ -66,7 +66,7 @@ class OutboxRepository(Protocol):
         ...
 
     def some_mapped_accounts(self, *, limit: int) -> Collection[AccountId]:
-        """Return up to *limit* of the accounts that ``pm.tb_account_map`` has.
+        """Return the accounts of the first *limit* codes that ``pm.tb_account_map`` has.
 
         Raises:
             DatabaseUnavailableError, DatabaseMisconfiguredError: as ``claim``.

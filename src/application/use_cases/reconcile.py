@@ -11,16 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
+from uuid import UUID
 
+from application.ledger_identity import ACCOUNTS_MAX, require_own_ledger
 from application.page_comparison import PageComparison
 from application.ports.fee_scan import FeeScan
 from application.ports.intent_records import IntentRecords
 from application.ports.ledger import Ledger
-from domain.charged_fees import is_charge
+from domain.charged_fees import is_fee
 from domain.fees import AccountCode, FeeRule, MappedAccount
 from domain.intents import IntentId
-from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.differences import OF_FEES, Difference, DifferenceKind
 from domain.reconciliation.duplicate_fees import duplicate_fees, fee_charged_again
 from domain.reconciliation.fixing import TRANSFER_SHARED
 from domain.reconciliation.limits import Limits
@@ -40,6 +42,8 @@ fixable that the order to fix it then passes over."""
 
 DIFFERENCES_A_STEP: Final = 500
 
+T = TypeVar("T")
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -55,7 +59,8 @@ class Checked:
 class Reconcile:
     """Compares page by page; never more than a page is in memory.
 
-    ``accounts`` is ``pm.tb_account_map``, for the accounts that fees are credited to.
+    ``accounts`` is ``pm.tb_account_map``, for the accounts that fees are credited to, and
+    for telling whether this is the ledger that has them.
     """
 
     records: IntentRecords
@@ -69,9 +74,13 @@ class Reconcile:
         """Yield a step for each page, and others (``intents`` 0) for what shows across pages.
 
         Raises, while iterating:
-            OutageError, MisconfiguredError: of the database or the ledger; begin again.
+            OutageError, MisconfiguredError: of the database or the ledger; begin again. In
+                particular, before any step, where the ledger has none of the accounts: every
+                transfer would be missing in it.
         """
-        shared, charged_twice = _Remembered(), _Remembered()
+        some = islice(self.accounts.values(), ACCOUNTS_MAX)
+        require_own_ledger(self.ledger, [account.account_id for account in some])
+        shared, fees_off = _Remembered(), _Remembered()
         yield from _steps(self._shared(selection, shared))
         missing = set(selection.intent_ids) if isinstance(selection, ByIds) else set()
         with ThreadPoolExecutor(SEARCH_THREADS, "reconcile") as searchers:
@@ -85,19 +94,38 @@ class Reconcile:
             for page in self.records.pages(selection):
                 found = compare(page, search_all=isinstance(selection, ByIds))
                 missing.difference_update([record.id for record in page])
-                yield Checked(len(page), tuple(_told(found, shared, charged_twice)))
-        yield from _steps(_missing(intent_id) for intent_id in sorted(missing))
-        if isinstance(selection, Period):
-            yield from _steps(self._duplicate_fees(selection, but=charged_twice))
+                yield Checked(len(page), tuple(_told(found, shared, fees_off)))
+            yield from _steps(_missing(intent_id) for intent_id in sorted(missing))
+            if isinstance(selection, Period):
+                yield from _steps(self._duplicate_fees(selection, compare, but=fees_off))
 
     def _shared(self, selection: Selection, shared: "_Remembered") -> Iterator[Difference]:
-        for transfer_id, intent_ids in self.records.shared_transfers(selection):
-            for difference in sharing(transfer_id, intent_ids):
-                shared.add(difference.intent_id)
-                yield difference
+        for one in self.records.shared_transfers(selection):
+            shared.add(one.intent_id)
+            yield sharing(one)
 
-    def _duplicate_fees(self, period: Period, *, but: "_Remembered") -> Iterator[Difference]:
-        """Find fees that were charged again in *period*; the pages search in few cases only."""
+    def _duplicate_fees(
+        self, period: Period, compare: PageComparison, *, but: "_Remembered"
+    ) -> Iterator[Difference]:
+        """Find fees that were charged again in *period*; the pages search in few cases only.
+
+        Whether more than what is due was charged, and not paid back, is judged by the intent.
+        """
+        suspects = (
+            fee
+            for fee in self._charged_again(period)
+            if IntentId(UUID(int=fee.user_data_128)) not in but.intent_ids
+        )
+        for some in _pieces(suspects):
+            unknown = {IntentId(UUID(int=fee.user_data_128)): fee for fee in some}
+            for page in self.records.pages(ByIds(tuple(unknown))):
+                for record in page:
+                    unknown.pop(record.id, None)
+                found = compare(page, search_all=True)
+                yield from (one for one in found if one.kind in OF_FEES)
+            yield from map(fee_charged_again, unknown.values())
+
+    def _charged_again(self, period: Period) -> Iterator[Transfer]:
         code, until_ns = self.fee.transfer_code, _ns_of(period.until)
         first_ns = max(_ns_of(period.since) - _ns(FEE_LOOKBACK), 0)
 
@@ -105,13 +133,10 @@ class Reconcile:
             for transfer in self.fee_scan.transfers_of_code(code, since_ns=first_ns):
                 if transfer.timestamp_ns >= until_ns:
                     return
-                if is_charge(transfer, fee_code=code):
+                if is_fee(transfer, fee_code=code):
                     yield transfer
 
-        for fee in duplicate_fees(fees, since_ns=_ns_of(period.since)):
-            difference = fee_charged_again(fee)
-            if difference.intent_id not in but.intent_ids:
-                yield difference
+        return duplicate_fees(fees, since_ns=_ns_of(period.since))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +152,23 @@ class _Remembered:
 
 
 def _steps(differences: Iterable[Difference]) -> Iterator[Checked]:
-    rest = iter(differences)
-    while some := tuple(islice(rest, DIFFERENCES_A_STEP)):
+    for some in _pieces(differences):
         yield Checked(0, some)
 
 
+def _pieces(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    rest = iter(items)
+    while some := tuple(islice(rest, DIFFERENCES_A_STEP)):
+        yield some
+
+
 def _told(
-    found: Iterable[Difference], shared: _Remembered, charged_twice: _Remembered
+    found: Iterable[Difference], shared: _Remembered, fees_off: _Remembered
 ) -> Iterator[Difference]:
     """Pass *found* on; no money that two intents claim is ordered for one of them."""
     for one in found:
-        if one.kind is DifferenceKind.FEE_TWICE:
-            charged_twice.add(one.intent_id)
+        if one.kind in OF_FEES:
+            fees_off.add(one.intent_id)
         if one.fix is not None and one.intent_id in shared.intent_ids:
             yield one.unfixable(TRANSFER_SHARED.detail)
         else:

@@ -48,9 +48,7 @@ class SettleBatch:
         with self.outbox.claim(limit=self._bounded(limit)) as batch:
             attempts = [Attempt(claimed) for claimed in batch.events]
             self._resolve(batch, attempts)
-            if any(attempt.misses_transfers for attempt in attempts):
-                # Before that counts against anybody: is it the right ledger that has none?
-                require_own_ledger(self.ledger, batch.some_mapped_accounts(limit=ACCOUNTS_MAX))
+            self._require_own_ledger(batch, attempts)
             written = self._conclude(batch, attempts)
         self._announce(written)
         return report(claimed=len(attempts), written=written)
@@ -67,6 +65,16 @@ class SettleBatch:
         for attempt in attempts:
             attempt.plan(self.rules.fee, accounts)
         resolve(self.ledger, attempts, budget_s=self.ledger_budget_s)
+
+    def _require_own_ledger(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> None:
+        """Before missing transfers count against anybody: is it the right ledger that has none?
+
+        It is where it had those of another event of the batch. The accounts, which may never
+        have been opened there, need not be asked for then.
+        """
+        misses_transfers = any(attempt.misses_transfers for attempt in attempts)
+        if misses_transfers and not any(attempt.resolved_transfers for attempt in attempts):
+            require_own_ledger(self.ledger, batch.some_mapped_accounts(limit=ACCOUNTS_MAX))
 
     def _conclude(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> Written:
         """Write what follows from the verdicts; a refused row costs only its own event."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from domain.intents import Action, IntentId
 
@@ -40,7 +41,17 @@ class DifferenceKind(StrEnum):
     INTENT_MISSING = "intent_missing"
     """An intent that was asked for is not in the database."""
     NOT_COMPARED = "not_compared"
-    """Its rows hold a value that nothing can be made of."""
+    """Its rows hold a value that nothing can be made of, or a search for it ended early."""
+
+
+OF_FEES: Final = frozenset(
+    {
+        DifferenceKind.FEE_MISSING,
+        DifferenceKind.FEE_TWICE,
+        DifferenceKind.FEE_AMOUNT_DIFFERS,
+        DifferenceKind.FEE_WITHOUT_POST,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

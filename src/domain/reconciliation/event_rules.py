@@ -5,8 +5,11 @@ from typing import Final
 from domain.intents import Action
 from domain.reconciliation.case import Case, share
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import RELEASED, Outcome
+from domain.reconciliation.record import EventRecord
 from domain.reconciliation.wording import duration_text
+from domain.transfers import NS_PER_S
 
 _AS_ORDERED: Final = {
     Action.POST_PENDING: frozenset({Outcome.POSTED}),
@@ -39,13 +42,19 @@ def final_event_done(case: Case) -> Difference | None:
         if record.status != action.final_status or not case.money.outcomes <= outcomes:
             continue
         for event in case.pending_events:
-            if event.action == action and event.age_ms >= case.limits.grace_ms:
+            if event.action == action and _is_overdue(event, case.limits):
                 return case.found(
                     DifferenceKind.EVENT_DONE,
                     f"event {event.id}, {action}, has been pending for"
                     f" {duration_text(event.age_ms)}, and all of it is done",
                 )
     return None
+
+
+def _is_overdue(event: EventRecord, limits: Limits) -> bool:
+    """Has it failed, or waited for longer than a backlog explains?"""
+    longest_ms = limits.grace_ms if event.retry_count > 0 else limits.unordered_after_ms
+    return event.age_ms >= longest_ms
 
 
 def reviewed_event_done(case: Case) -> Difference | None:
@@ -64,12 +73,31 @@ def reviewed_event_done(case: Case) -> Difference | None:
 
 
 def expires_soon(case: Case) -> Difference | None:
-    """No money that somebody may still want is about to be released by time."""
+    """No money that somebody may still want is about to be released by time.
+
+    An order that has just come, or that waits its turn, is in time as long as three quarters
+    of the money's own time have not passed.
+    """
     left_ms = case.expires_in_ms
     if left_ms is None or left_ms > case.limits.expiring_within_ms:
+        return None
+    if _is_in_time(case):
         return None
     open_satang = case.money.satang_of(Outcome.OPEN)
     return case.found(
         DifferenceKind.EXPIRES_SOON,
         f"{share(open_satang, case)} are frozen, the first of it for {duration_text(left_ms)}",
+    )
+
+
+def _is_in_time(case: Case) -> bool:
+    waiting = case.pending_events
+    if not waiting or any(event.retry_count > 0 for event in waiting):
+        return False
+    if waiting[0].age_ms < case.limits.grace_ms:
+        return True
+    return all(
+        4 * (one.expires_at_ns - case.record.now_ns) > one.timeout_s * NS_PER_S
+        for one in case.money.pendings
+        if one.outcome is Outcome.OPEN and one.expires_at_ns is not None
     )

@@ -4,6 +4,7 @@ from domain.conclusions import RecordedLine
 from domain.intents import UNFINISHED
 from domain.reconciliation.case import Case
 from domain.reconciliation.differences import Difference, DifferenceKind
+from domain.reconciliation.fee_rules import is_charged_twice
 from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 
 
@@ -25,8 +26,8 @@ def settled_history(case: Case) -> Difference | None:
             DifferenceKind.HISTORY_DIFFERS,
             f"history has {parts_satang(lines)} satang, the ledger posted {money.posted_satang}",
         )
-    charged_satang = sum(fee.amount for fee in money.fees)
-    if len(money.fees) < 2 and psp_fee_satang(lines) != charged_satang:
+    charged_satang = money.fees.net_satang
+    if psp_fee_satang(lines) != charged_satang and not is_charged_twice(case):
         return case.found(
             DifferenceKind.HISTORY_DIFFERS,
             f"history has a fee of {psp_fee_satang(lines)} satang,"

@@ -5,13 +5,13 @@ Resolvers under the worker's own ids are looked up. Those that others sent have 
 for, which costs much more, so a money may be known in part: what looks open may be resolved.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from domain.charged_fees import charged_fees
+from domain.charged_fees import FeeAccounts, Fees, by_direction, charged_fees, way_of
 from domain.intents import IntentId
-from domain.ledger_requests import Found, ResolutionSearch
+from domain.ledger_requests import Found, ResolutionSearch, SearchAnswer
 from domain.reconciliation.lookup_ids import LookupIds
 from domain.reconciliation.record import IntentRecord
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId, expires_at_ns
@@ -29,15 +29,24 @@ class Outcome(Enum):
     EXPIRED = auto()
     MISSING = auto()
     """The ledger does not have it, or it froze nothing."""
+    UNKNOWN = auto()
+    """It may be open or resolved: the search for its resolver ended early."""
 
 
 RELEASED = frozenset({Outcome.VOIDED, Outcome.EXPIRED})
+_UNRESOLVED = frozenset({Outcome.OPEN, Outcome.EXPIRED})
+"""What has no resolver in the ledger."""
 RESOLVED = frozenset({Outcome.POSTED, Outcome.POSTED_IN_PART}) | RELEASED
 
 
 @dataclass(frozen=True, slots=True)
 class PendingTransfer:
-    """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was."""
+    """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was.
+
+    ``expires_at_ns`` is None where it never expires; ``timeout_s`` is then 0.
+
+    ``is_of_another``: its resolver has none of the ids that the worker gives at first.
+    """
 
     pending_id: TransferId
     outcome: Outcome
@@ -45,14 +54,22 @@ class PendingTransfer:
     posted_satang: int = 0
     at_ns: int | None = None
     expires_at_ns: int | None = None
+    is_of_another: bool = False
+    timeout_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """All of it. ``fees`` are in order of time."""
+    """All of it. False in ``has_all_fees``: there may be fees that were not found."""
 
     pendings: tuple[PendingTransfer, ...]
-    fees: tuple[Transfer, ...]
+    fees: Fees
+    has_all_fees: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Did no search end early before it had found what there was?"""
+        return self.has_all_fees and Outcome.UNKNOWN not in self.outcomes
 
     @property
     def outcomes(self) -> frozenset[Outcome]:
@@ -103,20 +120,34 @@ def money_searched(
     sought: LookupIds,
     found: Found,
     search: ResolutionSearch,
-    related: Sequence[Transfer],
+    answer: SearchAnswer,
+    *,
+    fee_accounts: FeeAccounts | None,
 ) -> Money:
-    """Return what *related*, the answer to *search*, tells beside *found*."""
+    """Return what the *answer* to *search* tells beside *found*.
+
+    *fee_accounts* are those of the intent's fee by the rule, None where they are not known.
+    """
     wanted = {pending.id for pending in search.pendings}
-    others = {one.pending_id: one for one in related if one.pending_id in wanted}
+    others = {one.pending_id: one for one in answer.transfers if one.pending_id in wanted}
     fees = charged_fees(
-        related,
+        answer.transfers,
         intent_id=search.intent_id,
         fee_code=search.fee_code,
         credit_account_id=search.fee_credit_account_id,
         posts=[one for one in others.values() if _posts(one)],
     )
     resolvers = _ours(sought, found) | others
-    return _money(record, sought, found, resolvers, fees=tuple(fees))
+    way = () if fee_accounts is None else (fee_accounts,)
+    money = _money(record, sought, found, resolvers, fees=tuple(fees), ways=way)
+    return replace(
+        money,
+        pendings=tuple(
+            one if answer.has_all_resolvers or one.outcome not in _UNRESOLVED else _unknown(one)
+            for one in money.pendings
+        ),
+        has_all_fees=answer.has_all_fees,
+    )
 
 
 def is_pending(transfer: Transfer) -> bool:
@@ -131,16 +162,23 @@ def _money(
     resolvers: Found,
     *,
     fees: tuple[Transfer, ...],
+    ways: tuple[FeeAccounts, ...] = (),
 ) -> Money:
-    charged = {fee.id: fee for fee in (*_our_fee(record.id, sought, found), *fees)}
+    our_fee = _our_fee(record.id, sought, found)
+    all_fees = {fee.id: fee for fee in (*our_fee, *fees)}
+    ours = set(sought.resolving_ids)
     return Money(
         pendings=tuple(
             [
-                _pending(id_, found.get(id_), resolvers.get(id_), record)
+                _pending(id_, found.get(id_), resolvers.get(id_), record, ours)
                 for id_ in sought.pending_ids
             ]
         ),
-        fees=tuple(sorted(charged.values(), key=lambda fee: fee.timestamp_ns)),
+        fees=by_direction(
+            sorted(all_fees.values(), key=lambda fee: fee.timestamp_ns),
+            # The worker's own says for itself on which way it went.
+            (*ways, *map(way_of, our_fee)),
+        ),
     )
 
 
@@ -149,6 +187,7 @@ def _pending(
     pending: Transfer | None,
     resolver: Transfer | None,
     record: IntentRecord,
+    ours: Set[TransferId],
 ) -> PendingTransfer:
     if pending is None or not is_pending(pending):
         return PendingTransfer(pending_id, Outcome.MISSING)
@@ -156,14 +195,37 @@ def _pending(
     if resolver is None:
         if expires_ns is not None and expires_ns <= record.now_ns:
             return PendingTransfer(
-                pending_id, Outcome.EXPIRED, pending.amount, 0, expires_ns, expires_ns
+                pending_id,
+                Outcome.EXPIRED,
+                pending.amount,
+                at_ns=expires_ns,
+                expires_at_ns=expires_ns,
             )
-        return PendingTransfer(pending_id, Outcome.OPEN, pending.amount, 0, None, expires_ns)
-    at_ns = resolver.timestamp_ns
-    if not _posts(resolver):
-        return PendingTransfer(pending_id, Outcome.VOIDED, pending.amount, 0, at_ns, expires_ns)
-    outcome = Outcome.POSTED if resolver.amount == pending.amount else Outcome.POSTED_IN_PART
-    return PendingTransfer(pending_id, outcome, pending.amount, resolver.amount, at_ns, expires_ns)
+        return PendingTransfer(
+            pending_id,
+            Outcome.OPEN,
+            pending.amount,
+            expires_at_ns=expires_ns,
+            timeout_s=pending.timeout_s,
+        )
+    outcome, posted_satang = Outcome.VOIDED, 0
+    if _posts(resolver):
+        posted_satang = resolver.amount
+        in_full = posted_satang == pending.amount
+        outcome = Outcome.POSTED if in_full else Outcome.POSTED_IN_PART
+    return PendingTransfer(
+        pending_id,
+        outcome,
+        pending.amount,
+        posted_satang,
+        at_ns=resolver.timestamp_ns,
+        expires_at_ns=expires_ns,
+        is_of_another=resolver.id not in ours,
+    )
+
+
+def _unknown(pending: PendingTransfer) -> PendingTransfer:
+    return replace(pending, outcome=Outcome.UNKNOWN, at_ns=None)
 
 
 def _ours(sought: LookupIds, found: Found) -> dict[TransferId, Transfer]:

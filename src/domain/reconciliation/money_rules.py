@@ -12,7 +12,10 @@ _NOT_POSTED: Final = frozenset(Outcome) - {Outcome.POSTED}
 
 
 def transfer_missing(case: Case) -> Difference | None:
-    """Each transfer that the intent lists is in the ledger, and froze money."""
+    """Each transfer that the intent lists is in the ledger, and froze money.
+
+    But for a failed intent: it may have failed because nothing could be frozen.
+    """
     record = case.record
     if record.status in UNFINISHED and record.age_ms < case.limits.grace_ms:
         return None  # the ledger is in no transaction with the database, and may be behind it
@@ -114,6 +117,19 @@ def _still_frozen(case: Case) -> str:
 def _posted(case: Case) -> str:
     ids = [one.pending_id for one in case.money.pendings if one.posted_satang > 0]
     return f"{share(case.money.posted_satang, case)} are posted: {ids_text(ids)}"
+
+
+def searched_in_part(case: Case) -> Difference:
+    """Put that the ledger could not be asked for all that matters."""
+    unknown_satang = case.money.satang_of(Outcome.UNKNOWN)
+    told = [
+        f"what became of {share(unknown_satang, case)}" if unknown_satang else "",
+        "" if case.money.has_all_fees else "whether a fee was charged",
+    ]
+    what = ", and ".join(filter(None, told)) or "what became of all of its transfers"
+    return case.found(
+        DifferenceKind.NOT_COMPARED, f"the search in the ledger ended early: {what} is not known"
+    )
 
 
 def _resolved(case: Case, kind: DifferenceKind, action: Action) -> Difference:

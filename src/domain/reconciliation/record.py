@@ -24,7 +24,7 @@ class IntentRecord:
     """An intent with all that belongs to it.
 
     ``age_ms`` counts from the intent's last change, ``now_ns`` is when all of this was read,
-    both by the database's clock. An infinite time, or none, counts as just now.
+    both by the database's clock. A time to come, an infinite one or none counts as just now.
     """
 
     id: IntentId
@@ -44,7 +44,8 @@ class Period:
     """Intents that changed from ``since`` on and before ``until``.
 
     With them come those that are still ``AUTHORIZED`` or ``SETTLING``, however long ago they
-    changed: money that stays frozen is what must not be missed.
+    changed: money that stays frozen is what must not be missed. One whose time of change is
+    still to come, infinite or none is in every period.
     """
 
     since: datetime

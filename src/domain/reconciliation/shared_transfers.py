@@ -1,7 +1,6 @@
 """Which intents claim the same frozen money."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from domain.intents import IntentId
@@ -10,30 +9,40 @@ from domain.reconciliation.wording import id_text
 from domain.transfers import TransferId
 
 _OTHERS_SHOWN_MAX: Final = 2
+FIRST_LISTERS: Final = _OTHERS_SHOWN_MAX + 1
+"""Of so many intents that list a transfer enough are left to show, whoever of them is told."""
 
 
-def sharing(transfer_id: TransferId, intent_ids: Sequence[IntentId]) -> Iterator[Difference]:
-    """Yield a difference for each of *intent_ids*, all of which list the transfer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedTransfer:
+    """An intent lists a pending transfer ``times`` times, as one of ``listers`` intents.
 
-    One that lists it twice is there twice.
+    ``first_listers`` are the first of those in the order of their ids, ``FIRST_LISTERS`` at most:
+    any number of intents may list one transfer.
     """
-    times = Counter(intent_ids)
-    for intent_id, listed in times.items():
-        texts = [f"listed {listed} times"] if listed > 1 else []
-        if len(times) > 1:
-            texts.append(f"{_others(intent_id, times)} too")
-        yield Difference(
-            intent_id=intent_id,
-            kind=DifferenceKind.TRANSFER_SHARED,
-            detail=f"pending transfer {id_text(transfer_id)}: {', '.join(texts)}",
-        )
+
+    transfer_id: TransferId
+    intent_id: IntentId
+    times: int
+    listers: int
+    first_listers: tuple[IntentId, ...]
 
 
-def _others(intent_id: IntentId, times: Counter[IntentId]) -> str:
-    shown: list[str] = []
-    for other in times:
-        if other != intent_id and len(shown) < _OTHERS_SHOWN_MAX:
-            shown.append(str(other))
-    rest = len(times) - 1 - len(shown)
-    listed = " and ".join(shown) if rest <= 0 else f"{', '.join(shown)} and {rest} more"
+def sharing(shared: SharedTransfer) -> Difference:
+    """Return what the intent is told."""
+    texts = [f"listed {shared.times} times"] if shared.times > 1 else []
+    if shared.listers > 1:
+        texts.append(f"{_others(shared)} too")
+    return Difference(
+        intent_id=shared.intent_id,
+        kind=DifferenceKind.TRANSFER_SHARED,
+        detail=f"pending transfer {id_text(shared.transfer_id)}: {', '.join(texts)}",
+    )
+
+
+def _others(shared: SharedTransfer) -> str:
+    others = [str(other) for other in shared.first_listers if other != shared.intent_id]
+    shown = others[:_OTHERS_SHOWN_MAX]
+    rest = shared.listers - 1 - len(shown)
+    listed = " and ".join(shown) if rest <= 0 else f"{', '.join(shown)} and {rest:,} more"
     return f"listed by {listed}"

@@ -17,7 +17,7 @@ from domain.resolution.fee import charge_fee, find_charged_fee
 from domain.resolution.members import resolve_members
 from domain.resolution.order import Order
 from domain.resolution.progress import Progress, Steps
-from domain.verdicts import Done, Verdict
+from domain.verdicts import Done, RetryLater, Verdict
 
 __all__ = ["Order", "Resolution"]
 
@@ -53,10 +53,14 @@ def _resolve(order: Order) -> Steps[Verdict]:
         return Done(resolved_elsewhere=elsewhere)
     if progress.fee_found is not None:
         return Done(progress.fee_found.amount, elsewhere)
+    if elsewhere and not progress.has_all_fees:
+        return progress.retry_fee_search()
     if elsewhere or order.fee is None:
         return Done(resolved_elsewhere=elsewhere)
     if progress.is_replay or order.fee_may_exist:
         charged = yield from find_charged_fee(progress)
+        if isinstance(charged, RetryLater):
+            return charged
         if charged is not None:
             return Done(charged.amount)
     return (yield from charge_fee(progress, order.fee))

@@ -12,11 +12,11 @@ from domain.resolution.progress import Progress, Steps, create, find, look_up
 from domain.transfer_builders import build_fee_transfer
 from domain.transfer_status import AnyStatus
 from domain.transfers import Transfer
-from domain.verdicts import Done, RetryReason, Verdict
+from domain.verdicts import Done, RetryLater, RetryReason, Verdict
 
 
-def find_charged_fee(progress: Progress) -> Steps[Transfer | None]:
-    """Find a fee that carries the intent's id, whoever charged it.
+def find_charged_fee(progress: Progress) -> Steps[Transfer | RetryLater | None]:
+    """Find a fee that carries the intent's id, whoever charged it; None when there is none.
 
     The original worker charges it beside its chain: also if the chain fails, and also if it
     finds the chain posted by an earlier attempt of ours.
@@ -28,7 +28,11 @@ def find_charged_fee(progress: Progress) -> Steps[Transfer | None]:
         fee_code=order.fee_code,
         fee_credit_account_id=None,
     )
-    return fee_beside((), (yield from find(search)), order)
+    answer = yield from find(search)
+    fee = fee_beside((), answer.transfers, order)
+    if fee is None and not answer.has_all_fees:
+        return progress.retry_fee_search()
+    return fee
 
 
 def charge_fee(progress: Progress, fee: Fee) -> Steps[Verdict]:

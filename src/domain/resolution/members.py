@@ -95,7 +95,7 @@ def _find_posts(
     pendings = [
         found[member.pending_id] for member in progress.members if member.pending_id in found
     ]
-    related = yield from find(
+    answer = yield from find(
         ResolutionSearch(
             intent_id=order.intent_id,
             pendings=tuple(pendings),
@@ -105,7 +105,7 @@ def _find_posts(
     )
     ours = {member.transfer(order).id for member in progress.members}
     for member in progress.open_members():
-        post = _resolver_of(member.pending_id, related)
+        post = _resolver_of(member.pending_id, answer.transfers)
         if post is None:
             continue
         if not _is_as_meant(post, found.get(member.pending_id), member, order.action):
@@ -114,9 +114,12 @@ def _find_posts(
         if post.id not in ours:
             progress.resolved_elsewhere.append(post)
     if not culprit.resolved:
-        return progress.retry(RetryReason.RESOLUTION_NOT_FOUND, f"{detail}, by whom is not found")
+        ended = "" if answer.has_all_resolvers else ": the search ended early"
+        detail = f"{detail}, by whom is not found{ended}"
+        return progress.retry(RetryReason.RESOLUTION_NOT_FOUND, detail)
     if progress.fee_found is None:
-        progress.fee_found = fee_beside(progress.resolved_elsewhere, related, order)
+        progress.fee_found = fee_beside(progress.resolved_elsewhere, answer.transfers, order)
+    progress.has_all_fees = answer.has_all_fees
     return None
 
 

@@ -15,6 +15,7 @@ from domain.ledger_requests import (
     Found,
     LookUp,
     ResolutionSearch,
+    SearchAnswer,
 )
 from domain.resolution.order import Order
 from domain.transfer_builders import build_resolving_transfer
@@ -55,6 +56,7 @@ class Progress:
     is_replay: bool = False
     resolved_elsewhere: list[Transfer] = field(default_factory=list)
     fee_found: Transfer | None = None
+    has_all_fees: bool = True
 
     @classmethod
     def start(cls, order: Order) -> "Progress":
@@ -87,6 +89,11 @@ class Progress:
         self.burned_ids += 1
         return self.burned_ids < BURNED_IDS_MAX
 
+    def retry_fee_search(self) -> RetryLater:
+        """Return the verdict where a fee was not found, and might be by a longer search."""
+        detail = "psp fee: the search ended early, so whether one was charged is not known"
+        return self.retry(RetryReason.OUT_OF_TIME, detail)
+
     def retry(self, reason: RetryReason, detail: str) -> RetryLater:
         """Return the verdict that ends this attempt and remembers the burned ids."""
         burned = tuple(member.generation for member in self.members)
@@ -112,6 +119,6 @@ def look_up(progress: Progress) -> Steps[Found]:
     return found
 
 
-def find(search: ResolutionSearch) -> Steps[tuple[Transfer, ...]]:
+def find(search: ResolutionSearch) -> Steps[SearchAnswer]:
     """Search the ledger for what other ids than ours did."""
-    return cast(tuple[Transfer, ...], (yield FindResolutions(search)))
+    return cast(SearchAnswer, (yield FindResolutions(search)))

@@ -49,6 +49,7 @@ def gather(
         )
         for intent in intents.values()
     ]
+    found = [ledger.find_resolutions(search).transfers for search in searches]
     seen: dict[IntentId, list[UUID]] = defaultdict(list)
     intent_of_job = _intents_by_job(intents.values())
     for job_id in job_ids:
@@ -66,9 +67,7 @@ def gather(
             jobs_expected=_jobs_expected(intent, rows.statuses[intent.id]),
             jobs_seen=tuple(seen[intent.id]),
         )
-        for intent, search, related in zip(
-            intents.values(), searches, ledger.find_resolutions(searches), strict=True
-        )
+        for intent, search, related in zip(intents.values(), searches, found, strict=True)
     ]
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from adapters.memory.faulty_ledger import LedgerCall, do_nothing
 from adapters.memory.remote_ledger import LedgerServer
-from application.use_cases.fail_event import FailEvent
 from application.use_cases.requeue_event import RequeueEvent
 from domain.conclusions import Review
 from domain.intents import EventId, IntentId
 from domain.named_events import Operator, Refused
 from entrypoints.sandbox.resources import free_port
-from tests.contracts.wallet import FEE_CODE, POST, VOID, Case, Wallet, post_by_other
+from tests.contracts.settling_reviews import fail_event
+from tests.contracts.wallet import POST, VOID, Case, Wallet, post_by_other
 from tests.helpers.worker_process import PATIENCE_S, run_command
 from tests.integration.operator.conftest import Done, Run, document
 from tests.integration.postgres.postgres_bench import PostgresBench
@@ -312,7 +312,7 @@ def test_no_worker_comes_between_the_ledgers_answer_and_the_end(wallet: Wallet) 
         claims.append(wallet.settle().claimed)
 
     wallet.ledger.after = settle_meanwhile
-    use_case = FailEvent(store=wallet.bench.operators, ledger=wallet.ledger, fee_code=FEE_CODE)
+    use_case = fail_event(wallet)
     given_up = use_case(case.event_id, ME)
 
     assert claims == [0]
@@ -322,7 +322,7 @@ def test_no_worker_comes_between_the_ledgers_answer_and_the_end(wallet: Wallet) 
 
 def test_what_a_worker_settled_between_plan_and_yes_is_refused(wallet: Wallet) -> None:
     case = wallet.add_case(POST)
-    use_case = FailEvent(store=wallet.bench.operators, ledger=wallet.ledger, fee_code=FEE_CODE)
+    use_case = fail_event(wallet)
     assert isinstance(use_case.plan(case.event_id, ME), Review)
     wallet.settle()
 
@@ -337,7 +337,7 @@ def test_an_unknown_event_is_a_clear_line(run: Run, run_fail: Run) -> None:
 
 
 def test_an_unknown_event_needs_no_ledger(wallet: Wallet) -> None:
-    use_case = FailEvent(store=wallet.bench.operators, ledger=wallet.ledger, fee_code=FEE_CODE)
+    use_case = fail_event(wallet)
 
     assert isinstance(use_case(EventId(4711), ME), Refused)
     assert wallet.ledger.calls == []

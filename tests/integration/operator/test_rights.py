@@ -11,6 +11,7 @@ import pytest
 
 from adapters.postgres.operator_store import PostgresOperatorStore
 from adapters.postgres.outbox_reader import PostgresOutboxReader
+from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool, build_pool
 from application.errors import DatabaseMisconfiguredError
 from application.use_cases.fail_event import FailEvent
@@ -54,9 +55,13 @@ def test_the_rights_of_the_guide_are_enough_for_every_command(
         assert reader.queue(limit=10).total == 1
         assert reader.dossier(given_up.intent_id) is not None
         requeued = RequeueEvent(store=store)(given_up.event_id, ME)
-        failed = FailEvent(store=store, ledger=wallet.ledger, fee_code=FEE_CODE)(
-            pending.event_id, ME
+        fail = FailEvent(
+            store=store,
+            ledger=wallet.ledger,
+            fee_code=FEE_CODE,
+            mapped=PostgresOutboxRepository(pool).some_mapped_accounts(limit=1),
         )
+        failed = fail(pending.event_id, ME)
 
     assert isinstance(requeued, Requeue)
     assert isinstance(failed, Review)

@@ -102,7 +102,9 @@ class PostgresBench:
 
     def map_account(self, code: AccountCode, account: MappedAccount) -> None:
         self.execute(
-            "INSERT INTO pm.tb_account_map (code, tb_account_id, ledger) VALUES (%s, %s, %s)",
+            "INSERT INTO pm.tb_account_map (code, tb_account_id, ledger)"
+            " VALUES (%s, %s, %s) ON CONFLICT (code) DO UPDATE"
+            " SET tb_account_id = excluded.tb_account_id, ledger = excluded.ledger",
             code,
             f"{account.account_id:032x}",
             account.ledger,

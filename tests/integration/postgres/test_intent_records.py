@@ -94,6 +94,21 @@ def test_a_page_is_one_snapshot(bench: PostgresBench) -> None:
         assert [(record.id, record.lines) for record in page.result()] == [(intent_id, ())]
 
 
+def test_intents_that_list_many_transfers_are_on_pages_of_their_own(bench: PostgresBench) -> None:
+    counts = [0, 2, 3, 1, 9, 5, 1]
+    intents = [an_intent(tb_transfer_ids=[uuid4() for _ in range(count)]) for count in counts]
+    for intent in intents:
+        bench.add_intent(intent)
+    records = PostgresIntentRecords(dsn=bench.url, page_transfers=5)
+
+    pages = list(records.pages(last_hour(bench)))
+
+    assert ids_of(pages) == sorted(intent.id for intent in intents)
+    listed = [[len(record.tb_transfer_ids) for record in page] for page in pages]
+    assert all(sum(counts) <= 5 or len(counts) == 1 for counts in listed)
+    assert len(pages) < len(intents)
+
+
 @pytest.mark.parametrize("time", ["infinity", "-infinity"])
 def test_an_infinite_time_is_just_now_and_in_every_period(bench: PostgresBench, time: str) -> None:
     (intent_id,) = add(bench)

@@ -102,14 +102,12 @@ def test_which_intents_are_selected_takes_one_scan(intents: PostgresBench) -> No
     assert tables_read(plan_of(intents, query, PERIOD)) == {"intent": 1}
 
 
-def test_which_transfers_are_shared_takes_two_scans(
-    intents: PostgresBench,
-) -> None:
+def test_which_transfers_are_shared_takes_three_scans(intents: PostgresBench) -> None:
     query = intent_records._SHARED.format(selected=intent_records._IN_PERIOD)
 
     plan = plan_of(intents, query, PERIOD)
 
-    assert tables_read(plan) == {"intent": 2}
+    assert tables_read(plan) == {"intent": 3}
     assert_joined_at_once(plan)
 
 

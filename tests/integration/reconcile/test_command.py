@@ -1,8 +1,10 @@
 """``outbox-worker reconcile`` as people run it: lines, JSON, exit codes, and what --fix does."""
 
 import json
+import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from uuid import UUID, uuid4
@@ -17,7 +19,9 @@ from adapters.postgres.probe_schema import RIGHTS
 from entrypoints.sandbox.resources import free_port
 from tests.contracts.wallet import FEE_CODE, POST, VOID, Case, Wallet, void_by_other
 from tests.helpers.worker_process import (
+    CONSOLE_SCRIPT,
     PATIENCE_S,
+    REPOSITORY,
     run_command,
     start_command,
 )
@@ -284,7 +288,85 @@ def test_nothing_is_sent_to_the_ledger_but_questions(
 
     reconcile(*NOW)
 
-    assert {call.method for call in wallet.ledger.calls} == {"lookup", "find_resolutions"}
+    methods = {call.method for call in wallet.ledger.calls}
+    assert methods == {"lookup", "lookup_accounts", "find_resolutions"}
+
+
+# Where the output goes.
+
+
+def run_shell(
+    command: str, settings: dict[str, str], *, stdout: int = subprocess.PIPE, **changes: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run *command* in a shell, in which ``"$worker"`` is ours; keyword arguments are settings."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "worker": CONSOLE_SCRIPT}
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=REPOSITORY,
+        env=settings | environment | changes,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_an_output_that_cannot_be_written_is_no_difference(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str], form: str
+) -> None:
+    unposted(wallet, bench)
+    line = "outbox-worker: standard output cannot be written: "
+
+    closed = run_shell(f'"$worker" reconcile --grace 0s {form} --fix --yes >&-', settings)
+    full = run_shell(f'"$worker" reconcile --grace 0s {form} --fix --yes >/dev/full', settings)
+
+    assert (closed.returncode, closed.stderr) == (74, f"{line}it is closed\n")
+    assert (full.returncode, full.stderr) == (74, f"{line}No space left on device\n")
+    assert events(bench) == []
+
+
+def test_a_reader_that_is_gone_ends_it_as_the_signal_would(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str]
+) -> None:
+    unposted(wallet, bench)
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = run_shell('exec "$worker" reconcile --grace 0s --fix --yes', settings, stdout=writer)
+    finally:
+        os.close(writer)
+
+    assert (done.returncode, done.stderr) == (141, "")
+    assert events(bench) == []
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_the_outputs_encoding_lacks_is_written_as_an_escape(
+    wallet: Wallet, bench: PostgresBench, settings: dict[str, str], encoding: str
+) -> None:
+    (case,) = settled(wallet)
+    bench.execute("ALTER TABLE pm.intent DROP CONSTRAINT intent_status_chk")
+    bench.set_intent_status(case.intent_id, "ส")
+
+    done = run_shell('"$worker" reconcile --grace 0s', settings, PYTHONIOENCODING=encoding)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert str(case.intent_id) in done.stdout
+    assert "\\u0e2a" in done.stdout
+
+
+def test_a_fault_of_ours_is_no_difference_either(wallet: Wallet, settings: dict[str, str]) -> None:
+    done = run_shell(
+        f'"{sys.executable}" -c "from entrypoints import cli;'
+        ' cli.load_settings = lambda: 1 / 0; cli.main()" doctor',
+        settings,
+    )
+
+    assert done.returncode == 70
+    assert done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
 
 
 # --fix.
@@ -390,6 +472,26 @@ def test_json_tells_what_was_ordered(wallet: Wallet, bench: PostgresBench, recon
             "detail": f"event {event_id}",
         }
     ]
+
+
+def test_an_intent_without_an_amount_stops_no_other(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run
+) -> None:
+    bad, good = unposted(wallet, bench), unposted(wallet, bench)
+    bench.execute(
+        "INSERT INTO pm.outbox_event (intent_id, action, status, payload)"
+        " VALUES (%s, 'post_pending', 'processed', %s)",
+        bad.intent_id,
+        '{"feeSplits": [{"account": "revenue.THB", "amountSatang": 1, "kind": "PLATFORM_FEE"}]}',
+    )
+    bench.execute("ALTER TABLE pm.intent ALTER amount_satang DROP NOT NULL")
+    bench.execute("UPDATE pm.intent SET amount_satang = NULL WHERE id = %s", bad.intent_id)
+
+    done = reconcile(*NOW, "--fix", "--yes")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    pending = [intent_id for intent_id, _, status in events(bench) if status == "pending"]
+    assert pending == [good.intent_id]
 
 
 def test_one_order_that_is_refused_stops_no_other(
@@ -562,6 +664,21 @@ def test_a_ledger_that_is_away_is_one_line(
     done = reconcile(TIGERBEETLE_ADDRESSES=f"memory://127.0.0.1:{free_port()}")
 
     assert done.returncode == 69
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_a_ledger_of_somebody_else_is_one_line_and_no_difference(
+    wallet: Wallet, bench: PostgresBench, reconcile: Run, json_too: list[str]
+) -> None:
+    settled(wallet, 3)
+    unposted(wallet, bench)
+
+    with LedgerServer(InMemoryLedger()) as empty:
+        done = reconcile(*NOW, *json_too, TIGERBEETLE_ADDRESSES=empty.url)
+
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "TIGERBEETLE_ADDRESSES leads to an empty cluster" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from adapters.tigerbeetle import resolution_search
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from adapters.tigerbeetle.ledger_client import best_way
 from adapters.tigerbeetle.official_client import official_client
@@ -13,7 +14,7 @@ from adapters.tigerbeetle.packed_client import PackedClient
 from adapters.tigerbeetle.plain_client import MendedClient, PlainClient
 from adapters.tigerbeetle.resolution_search import PAGE_EVENTS
 from domain.intents import IntentId
-from domain.ledger_requests import ResolutionSearch
+from domain.ledger_requests import ResolutionSearch, SearchAnswer
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from tests.contracts.ledger import LEDGER, LedgerContract, payment, post_of
 from tests.integration.tigerbeetle.bank import FREEZE_CODE, TigerBeetleBank
@@ -61,7 +62,9 @@ def test_the_client_of_this_release_is_driven_packed() -> None:
 
 
 def test_a_search_reads_pages_no_larger_than_the_server_answers(
-    tigerbeetle_ledger: TigerBeetleLedger, tigerbeetle_bank: TigerBeetleBank
+    tigerbeetle_ledger: TigerBeetleLedger,
+    tigerbeetle_bank: TigerBeetleBank,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     payer, payee = (
         tigerbeetle_bank.open_account(ledger=LEDGER),
@@ -79,6 +82,10 @@ def test_a_search_reads_pages_no_larger_than_the_server_answers(
         fee_credit_account_id=payee,
     )
 
-    (found,) = tigerbeetle_ledger.find_resolutions([search])
+    found = tigerbeetle_ledger.find_resolutions(search)
 
-    assert [transfer.id for transfer in found] == [post.id]
+    assert [transfer.id for transfer in found.transfers] == [post.id]
+    assert found.has_all_resolvers
+    # As if the account were busier than a search reads on.
+    monkeypatch.setattr(resolution_search, "PAGES_MAX", 1)
+    assert tigerbeetle_ledger.find_resolutions(search) == SearchAnswer((), has_all_resolvers=False)

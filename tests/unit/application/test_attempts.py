@@ -19,6 +19,7 @@ from domain.ledger_requests import (
     CreateChain,
     FindResolutions,
     ResolutionSearch,
+    SearchAnswer,
 )
 from domain.transfer_status import TransferStatus
 from domain.transfers import Account, AccountId, Transfer, TransferFlags, TransferId
@@ -95,7 +96,9 @@ def test_all_chains_of_a_round_go_out_in_one_request(memory: InMemoryLedger) -> 
     ]
 
 
-def test_a_round_with_all_kinds_of_asks_makes_one_request_a_kind(memory: InMemoryLedger) -> None:
+def test_a_round_makes_one_request_of_all_creates_one_of_all_look_ups_and_searches_one_by_one(
+    memory: InMemoryLedger,
+) -> None:
     replayed, by_hand = [claim_of(0), claim_of(1)], [claim_of(2), claim_of(3)]
     resolve(memory, [attempt_at(claimed) for claimed in replayed], budget_s=BUDGET_S)
     memory.create_transfers(
@@ -123,6 +126,7 @@ def test_a_round_with_all_kinds_of_asks_makes_one_request_a_kind(memory: InMemor
         "create_chains",
         "create_chains",
         "lookup",
+        "find_resolutions",
         "find_resolutions",
     ]
 
@@ -196,20 +200,31 @@ def test_a_batch_asks_no_more_once_its_budget_is_used_up(memory: InMemoryLedger)
     assert verdicts(again) == [Done(fee_satang=150)] * 3
 
 
-def test_searches_are_asked_few_at_a_time(memory: InMemoryLedger) -> None:
-    ledger = FaultyLedger(memory)
+def searching(count: int) -> list[Attempt]:
+    """Return attempts that each have one search to make."""
     search = FindResolutions(
         ResolutionSearch(
             intent_id=IntentId(UUID(int=9)), pendings=(), fee_code=1, fee_credit_account_id=None
         )
     )
-    attempts = [attempt_at(claim_of(number)) for number in range(45)]
+    attempts = [attempt_at(claim_of(number)) for number in range(count)]
     for attempt in attempts:
         attempt.resolution = AskOnce(search)  # type: ignore[assignment]
+    return attempts
 
-    resolve(ledger, attempts, budget_s=BUDGET_S)
 
-    assert [len(call.argument) for call in ledger.calls] == [5] * 9
+def test_no_search_is_begun_once_the_budget_is_used_up(memory: InMemoryLedger) -> None:
+    ledger = FaultyLedger(memory)
+    late, in_time = searching(2), searching(2)
+
+    resolve(ledger, late, budget_s=0)
+    assert ledger.calls == []
+    resolve(ledger, in_time, budget_s=BUDGET_S)
+
+    assert [getattr(verdict, "reason", None) for verdict in verdicts(late)] == [
+        RetryReason.OUT_OF_TIME
+    ] * 2
+    assert verdicts(in_time) == [Done()] * 2
 
 
 @dataclass(slots=True)
@@ -246,7 +261,7 @@ class TamperingLedger:
     def lookup(self, ids: Sequence[TransferId]) -> Mapping[TransferId, Transfer]:
         return self.memory.lookup(ids)
 
-    def find_resolutions(self, searches: Sequence[object]) -> Sequence[tuple[Transfer, ...]]:
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
         raise AssertionError("nobody asks this here")
 
     def lookup_accounts(self, ids: Collection[AccountId]) -> Mapping[AccountId, Account]:

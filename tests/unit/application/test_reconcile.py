@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 import pytest
 
 from adapters.memory.faulty_ledger import LedgerCall, unavailable
-from application.attempts import SEARCHES_MAX
 from application.errors import LedgerUnavailableError
 from application.use_cases.reconcile import Reconcile
 from domain.intents import EventId, IntentId
@@ -190,8 +189,8 @@ def test_a_row_that_nothing_can_be_made_of_costs_its_own_intent_only(
     ("changes", "kinds"),
     [
         ({"status": None}, []),
-        ({"status": "FAILED", "amount_satang": None}, [Kind.TRANSFER_MISSING]),
-        ({"status": "FAILED", "currency": None}, [Kind.TRANSFER_MISSING]),
+        ({"status": "FAILED", "amount_satang": None}, []),
+        ({"status": "SETTLING", "currency": None}, [Kind.TRANSFER_MISSING, Kind.NO_EVENT]),
         (
             {"events": (replace(A_WAITING_ORDER, retry_count=NULL, action=NULL),)},
             [Kind.TRANSFER_MISSING],
@@ -223,7 +222,7 @@ def test_an_intent_of_which_it_cannot_be_said_is_searched_for(desk: Desk) -> Non
 
 def test_an_intent_may_list_thousands_of_transfers(desk: Desk) -> None:
     ids = tuple(UUID(int=number) for number in range(1, 5_001))
-    record = a_record(status="FAILED", tb_transfer_ids=ids)
+    record = a_record(status="SETTLED", tb_transfer_ids=ids, lines=(a_line(0, 0),))
 
     assert told_of(desk, record) == [(record.id, Kind.TRANSFER_MISSING)]
 
@@ -283,12 +282,17 @@ def test_what_the_worker_did_itself_takes_one_look_up_a_page(desk: Desk, page_in
     assert calls["find_resolutions"] == 0
 
 
-def test_few_searches_are_asked_for_in_one_call(desk: Desk) -> None:
-    for _ in range(12):
-        failed_while_frozen(desk)
-    desk.page_intents = 100
+def test_a_search_that_ends_early_costs_its_own_intent_only(desk: Desk) -> None:
+    _, busy, _ = intent_ids = [failed_while_frozen(desk) for _ in range(3)]
+    desk.page_intents = 1
+    ledger = desk.wallet.ledger
 
-    desk.reconcile()
+    def end_early(call: LedgerCall) -> None:
+        if call.method == "find_resolutions":
+            ledger.searches_end_early = call.argument.intent_id == busy
 
-    searches = [c.argument for c in desk.wallet.ledger.calls if c.method == "find_resolutions"]
-    assert sorted(map(len, searches)) == [2, SEARCHES_MAX, SEARCHES_MAX]
+    ledger.before = end_early
+
+    assert dict(desk.told()) == dict.fromkeys(intent_ids, Kind.FAILED_NOT_RELEASED) | {
+        busy: Kind.NOT_COMPARED
+    }

@@ -304,7 +304,7 @@ def answer_to(ask: Ask, ledger: Ledger) -> Answer:
         case LookUp(ids):
             return ledger.lookup(ids)
         case FindResolutions(search):
-            return ledger.find_resolutions([search])[0]
+            return ledger.find_resolutions(search)
 
 
 def open_ask(resolution: Resolution, kind: type[A]) -> A:

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
+from domain.charged_fees import FeeAccounts
 from domain.conclusions import LineKind, RecordedLine
 from domain.intents import Action, EventId, IntentId, PspRecord
+from domain.ledger_requests import SearchAnswer
 from domain.reconciliation.comparing import differences, needs_search
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.limits import Limits
@@ -31,7 +33,9 @@ INTENT_ID: Final = IntentId(UUID("0190a0b0-c0d0-7000-8000-00000000abcd"))
 OTHER_INTENT_ID: Final = IntentId(UUID("0190a0b0-c0d0-7000-8000-00000000ffff"))
 AMOUNTS: Final = (100, 20)
 FEE_CODE: Final = 50
+REVENUE: Final = AccountId(300)
 NOSTRO: Final = AccountId(400)
+FEE_ACCOUNTS: Final = FeeAccounts(REVENUE, NOSTRO, ledger=1)
 LIMITS: Final = Limits()
 POST: Final = Action.POST_PENDING
 VOID: Final = Action.VOID_PENDING
@@ -166,7 +170,9 @@ def fee(
     worker_id = fee_id(INTENT_ID, pending_id_of(0), generation=0)
     return Transfer(
         id=worker_id if by_worker else TransferId(id_),
+        debit_account_id=REVENUE,
         credit_account_id=NOSTRO,
+        ledger=1,
         amount=amount,
         user_data_128=user_data_128,
         code=FEE_CODE,
@@ -184,12 +190,22 @@ def known(record: IntentRecord, ledger: Sequence[Transfer]) -> Money:
     return money_known(record, sought, found)
 
 
-def searched(record: IntentRecord, ledger: Sequence[Transfer]) -> Money:
+def searched(
+    record: IntentRecord,
+    ledger: Sequence[Transfer],
+    fee_accounts: FeeAccounts | None = FEE_ACCOUNTS,
+    *,
+    has_all_resolvers: bool = True,
+    has_all_fees: bool = True,
+) -> Money:
     """Return what a search tells beside it; as an answer may, it holds everything there is."""
     sought = lookup_ids_for(record)
     found = {one.id: one for one in ledger if one.id in set(sought)}
     search = search_for(record, sought, found, fee_code=FEE_CODE, fee_account_id=NOSTRO)
-    return money_searched(record, sought, found, search, ledger)
+    answer = SearchAnswer(
+        tuple(ledger), has_all_resolvers=has_all_resolvers, has_all_fees=has_all_fees
+    )
+    return money_searched(record, sought, found, search, answer, fee_accounts=fee_accounts)
 
 
 def judge(

@@ -104,7 +104,10 @@ def test_an_order_for_a_final_intent_with_nothing_left_to_do_is_told(
     record: IntentRecord, action: Action
 ) -> None:
     ordered = replace(record, events=(*record.events, an_event(action, "pending", age_ms=HOUR_MS)))
-    young = replace(record, events=(an_event(action, "pending", age_ms=MINUTE_MS - 1),))
+    waiting = an_event(action, "pending", age_ms=15 * MINUTE_MS - 1)
+    young = replace(record, events=(waiting,))
+    failed = replace(record, events=(replace(waiting, retry_count=1),))
+    just_failed = replace(record, events=(replace(waiting, retry_count=1, age_ms=MINUTE_MS - 1),))
     other = replace(record, events=(an_event(VOID if action is POST else POST, "pending"),))
 
     [found] = judge(ordered, all_resolved(action))
@@ -112,6 +115,8 @@ def test_an_order_for_a_final_intent_with_nothing_left_to_do_is_told(
     assert (found.kind, found.fix) == (Kind.EVENT_DONE, None)
     assert "60 min" in found.detail
     assert kinds(young, all_resolved(action)) == []
+    assert kinds(failed, all_resolved(action)) == [Kind.EVENT_DONE]
+    assert kinds(just_failed, all_resolved(action)) == []
     assert kinds(other, all_resolved(action)) == []
 
 
@@ -140,10 +145,18 @@ def expiring(*, in_ms: int) -> list[Transfer]:
     ]
 
 
+FAILED_BEFORE = an_event(POST, "pending", retry_count=1)
+
+
 @pytest.mark.parametrize(
     "record",
-    [a_record(status, an_event(POST, "pending")) for status in ("AUTHORIZED", "SETTLING")]
-    + [IN_REVIEW],
+    [
+        a_record("AUTHORIZED", FAILED_BEFORE),
+        a_record("SETTLING", FAILED_BEFORE),
+        a_record("AUTHORIZED", an_event(POST, "processed"), age_ms=MINUTE_MS),
+        replace(AUTHORIZED, age_ms=MINUTE_MS),
+        IN_REVIEW,
+    ],
 )
 def test_money_that_expires_soon_is_told(record: IntentRecord) -> None:
     [found] = judge(record, expiring(in_ms=20 * MINUTE_MS))
@@ -155,8 +168,27 @@ def test_money_that_expires_soon_is_told(record: IntentRecord) -> None:
     assert kinds(record, frozen()) == []
 
 
-def test_how_soon_is_soon_is_a_setting() -> None:
+def test_money_whose_order_waits_its_turn_expires_soon_in_the_last_quarter_of_its_time() -> None:
     record = a_record("AUTHORIZED", an_event(POST, "pending"))
+    both = a_record("AUTHORIZED", an_event(POST, "pending"), FAILED_BEFORE)
+
+    assert kinds(record, expiring(in_ms=30 * MINUTE_MS)) == [Kind.EXPIRES_SOON]
+    assert kinds(record, expiring(in_ms=30 * MINUTE_MS + 1)) == []
+    assert kinds(both, expiring(in_ms=30 * MINUTE_MS + 1)) == [Kind.EXPIRES_SOON]
+
+
+def test_money_is_not_told_to_expire_while_an_order_that_just_came_may_be_in_flight() -> None:
+    young, old = (
+        a_record("AUTHORIZED", an_event(POST, "pending", age_ms=age_ms))
+        for age_ms in (MINUTE_MS - 1, MINUTE_MS)
+    )
+
+    assert kinds(young, expiring(in_ms=1_000)) == []
+    assert kinds(old, expiring(in_ms=1_000)) == [Kind.EXPIRES_SOON]
+
+
+def test_how_soon_is_soon_is_a_setting() -> None:
+    record = a_record("AUTHORIZED", FAILED_BEFORE)
     limits = Limits(expiring_within_ms=MINUTE_MS)
 
     assert kinds(record, expiring(in_ms=MINUTE_MS), limits) == [Kind.EXPIRES_SOON]
@@ -165,7 +197,7 @@ def test_how_soon_is_soon_is_a_setting() -> None:
 
 def test_only_what_is_still_frozen_can_expire() -> None:
     first, second = expiring(in_ms=MINUTE_MS)
-    record = a_record("AUTHORIZED", an_event(POST, "pending", age_ms=0))
+    record = a_record("AUTHORIZED", replace(FAILED_BEFORE, age_ms=0))
 
     [found] = judge(record, [first, second, resolved(0, POST)])
 

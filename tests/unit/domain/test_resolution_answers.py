@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from domain.intents import Action
-from domain.ledger_requests import CreateChain, FindResolutions, LookUp
+from domain.ledger_requests import CreateChain, FindResolutions, LookUp, SearchAnswer
 from domain.resolution import Resolution
 from domain.transfer_status import AnyStatus, TransferStatus, UnknownStatus
 from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, ReviewReason, Verdict
@@ -59,7 +59,7 @@ def verdict_of(action: Action, status: AnyStatus) -> Verdict | None:
             case LookUp(_):
                 resolution.answer({})
             case FindResolutions(_):
-                resolution.answer(())
+                resolution.answer(SearchAnswer(()))
             case None:
                 break
     return resolution.verdict

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from domain.intents import Action
-from domain.ledger_requests import ChainRefused, CreateChain, FindResolutions, LookUp
+from domain.ledger_requests import ChainRefused, CreateChain, FindResolutions, LookUp, SearchAnswer
 from domain.resolution import Resolution
 from domain.transfer_builders import build_resolving_transfer
 from domain.transfer_status import TransferStatus, UnknownStatus
@@ -21,6 +21,7 @@ from tests.unit.domain.frozen_money import (
     FrozenMoney,
     amounts,
     answer_to,
+    answer_until,
     drive,
     nothing,
     open_ask,
@@ -491,10 +492,26 @@ def test_already_posted_without_a_post_to_show_for_it_is_no_success() -> None:
     open_ask(resolution, LookUp)
     resolution.answer({})
     open_ask(resolution, FindResolutions)
-    resolution.answer(())
+    resolution.answer(SearchAnswer(()))
 
     assert resolution.verdict is not None
     assert retried(resolution.verdict) is RetryReason.RESOLUTION_NOT_FOUND
+
+
+@pytest.mark.parametrize("has_all", [True, False])
+def test_a_post_that_is_not_found_is_retried_and_it_says_where_the_search_ended_early(
+    has_all: bool,
+) -> None:
+    money = FrozenMoney.with_all_frozen(1)
+    money.resolve_by_hand(0, POST)
+    resolution = Resolution(money.order(Action.POST_PENDING))
+    answer_until(resolution, money.ledger, FindResolutions)
+
+    resolution.answer(SearchAnswer((), has_all_resolvers=has_all))
+
+    assert isinstance(resolution.verdict, RetryLater)
+    assert resolution.verdict.reason is RetryReason.RESOLUTION_NOT_FOUND
+    assert ("the search ended early" in resolution.verdict.detail) is not has_all
 
 
 def test_a_post_under_our_own_id_is_ours_whatever_the_ledger_calls_it() -> None:
@@ -520,7 +537,7 @@ def test_a_post_whose_pending_transfer_is_not_shown_is_not_taken_for_full() -> N
     resolution.answer({})
     open_ask(resolution, FindResolutions)
     post = [t for t in money.ledger.all_transfers() if t.pending_id == pending_id_of(0)]
-    resolution.answer(tuple(post))
+    resolution.answer(SearchAnswer(tuple(post)))
 
     assert isinstance(resolution.verdict, ManualReview)
 

@@ -6,8 +6,9 @@ import pytest
 
 from domain.fees import Fee
 from domain.intents import Action
-from domain.ledger_requests import ChainRefused, CreateChain, FindResolutions
+from domain.ledger_requests import ChainRefused, CreateChain, FindResolutions, SearchAnswer
 from domain.resolution import Resolution
+from domain.retry import RetryPolicy
 from domain.transfer_builders import build_fee_transfer, build_resolving_transfer
 from domain.transfer_status import TransferStatus, UnknownStatus
 from domain.transfers import Transfer, TransferFlags
@@ -320,9 +321,11 @@ def test_our_own_fee_counts_even_if_only_the_look_up_shows_it() -> None:
     money.resolve_by_hand(0, POST)
     resolution = Resolution(money.order(Action.POST_PENDING))
     search = answer_until(resolution, money.ledger, FindResolutions).search
-    [found] = money.ledger.find_resolutions([search])
+    found = money.ledger.find_resolutions(search).transfers
 
-    resolution.answer(tuple(transfer for transfer in found if transfer.code != FEE_CODE))
+    resolution.answer(
+        SearchAnswer(tuple(transfer for transfer in found if transfer.code != FEE_CODE))
+    )
 
     assert resolution.verdict == Done(fee_satang=150, resolved_elsewhere=True)
 
@@ -366,7 +369,7 @@ def test_what_a_search_holds_beyond_the_question_is_not_taken_for_the_fee(fee: F
     resolution = Resolution(money.order(Action.POST_PENDING, fee=fee))
     answer_until(resolution, money.ledger, FindResolutions)
 
-    resolution.answer(tuple(money.ledger.all_transfers()))
+    resolution.answer(SearchAnswer(tuple(money.ledger.all_transfers())))
 
     assert resolution.verdict == Done(resolved_elsewhere=True)
 
@@ -381,7 +384,7 @@ def test_a_transfer_of_another_code_is_not_taken_for_the_fee_although_a_search_h
     resolution = Resolution(money.order(Action.POST_PENDING))
     answer_until(resolution, money.ledger, FindResolutions)
 
-    resolution.answer(tuple(money.ledger.all_transfers()))
+    resolution.answer(SearchAnswer(tuple(money.ledger.all_transfers())))
 
     assert resolution.verdict == Done(resolved_elsewhere=True)
 
@@ -395,7 +398,7 @@ def test_an_unmarked_fee_of_a_later_request_is_not_taken_for_ours_although_a_sea
     resolution = Resolution(money.order(Action.POST_PENDING))
     answer_until(resolution, money.ledger, FindResolutions)
 
-    resolution.answer(tuple(money.ledger.all_transfers()))
+    resolution.answer(SearchAnswer(tuple(money.ledger.all_transfers())))
 
     assert resolution.verdict == Done(resolved_elsewhere=True)
 
@@ -421,3 +424,85 @@ def test_a_fee_that_the_old_worker_charged_beside_a_refused_chain_is_not_charged
     assert isinstance(verdict, Done)
     assert verdict.fee_satang == 150
     assert money.fees() == [150]
+
+
+# A search that ended early.
+
+NOTHING_FOUND = SearchAnswer((), has_all_fees=False)
+
+
+def not_known(verdict: object) -> RetryLater:
+    """Return *verdict*: a retry that no number of attempts ends."""
+    assert isinstance(verdict, RetryLater)
+    assert verdict.reason is RetryReason.OUT_OF_TIME
+    assert RetryPolicy().attempts_limit(verdict.reason) is None
+    assert "whether one was charged is not known" in verdict.detail
+    return verdict
+
+
+def test_no_fee_is_charged_while_it_is_not_known_whether_one_was() -> None:
+    money = FrozenMoney.with_all_frozen(2)
+    money.must_send(money.foreign_fee(user_data_128=INTENT_ID.int))
+    resolution = Resolution(money.order(Action.POST_PENDING, fee_may_exist=True))
+    answer_until(resolution, money.ledger, FindResolutions)
+
+    resolution.answer(NOTHING_FOUND)
+
+    not_known(resolution.verdict)
+    assert money.moved() == amounts(2)
+    assert money.fees() == [150]
+    assert money.post(fee_may_exist=True) == Done(fee_satang=150)
+    assert money.fees() == [150]
+
+
+def test_a_fee_that_was_found_counts_although_the_search_ended_early() -> None:
+    money = FrozenMoney.with_all_frozen(1)
+    money.must_send(money.foreign_fee(user_data_128=INTENT_ID.int))
+    resolution = Resolution(money.order(Action.POST_PENDING, fee_may_exist=True))
+    search = answer_until(resolution, money.ledger, FindResolutions).search
+
+    found = money.ledger.find_resolutions(search)
+    resolution.answer(replace(found, has_all_resolvers=False, has_all_fees=False))
+
+    assert resolution.verdict == Done(fee_satang=150)
+
+
+@pytest.mark.parametrize("fee", [DUE_FEE, None], ids=["due", "not due"])
+def test_what_another_posted_is_not_done_while_its_fee_may_be_there(fee: Fee | None) -> None:
+    money = FrozenMoney.with_all_frozen(3)
+    money.resolve_by_hand(0, POST)
+    resolution = Resolution(money.order(Action.POST_PENDING, fee=fee))
+    search = answer_until(resolution, money.ledger, FindResolutions).search
+    found = money.ledger.find_resolutions(search)
+
+    resolution.answer(replace(found, has_all_fees=False))
+
+    # The rest of the money does not wait for that.
+    not_known(drive(resolution, money.ledger))
+    assert money.moved() == amounts(3)
+    assert money.fees() == []
+    assert money.post(fee=fee) == Done(resolved_elsewhere=True)
+
+
+def test_a_final_intent_does_not_wait_for_a_fee_that_nobody_asks_for() -> None:
+    money = FrozenMoney.with_all_frozen(1)
+    money.resolve_by_hand(0, POST)
+    resolution = Resolution(money.order(Action.POST_PENDING, fee_wanted=False))
+    search = answer_until(resolution, money.ledger, FindResolutions).search
+
+    resolution.answer(replace(money.ledger.find_resolutions(search), has_all_fees=False))
+
+    assert resolution.verdict == Done(resolved_elsewhere=True)
+
+
+def test_an_open_transfer_of_a_busy_account_does_not_keep_the_fee_from_being_known() -> None:
+    # Who resolves it is looked for among all that the account did since: in vain, it is open.
+    money = FrozenMoney.with_all_frozen(2)
+    money.resolve_by_hand(0, POST)
+    resolution = Resolution(money.order(Action.POST_PENDING))
+    search = answer_until(resolution, money.ledger, FindResolutions).search
+
+    resolution.answer(replace(money.ledger.find_resolutions(search), has_all_resolvers=False))
+
+    assert drive(resolution, money.ledger) == Done(resolved_elsewhere=True)
+    assert money.moved() == amounts(2)

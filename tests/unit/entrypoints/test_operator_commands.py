@@ -1,6 +1,7 @@
 """The operator's commands before they reach any database, and what they print."""
 
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID, uuid4
@@ -13,7 +14,7 @@ from domain.intents import EventId, IntentId
 from domain.waiting import ListedEvent, Page, RetryNote
 from entrypoints import cli
 from entrypoints.ordering_commands import operator_name
-from entrypoints.rendering import print_queue, print_retried, why
+from entrypoints.rendering import print_json, print_queue, print_retried, why
 
 EVENT = ListedEvent(
     id=EventId(12),
@@ -113,6 +114,15 @@ def test_no_text_moves_a_cursor_or_is_taken_for_markup() -> None:
     assert "[red]" in output.getvalue()
     assert "[/] [2J end  1m" in output.getvalue()
     assert len(output.getvalue().splitlines()) == 3
+
+
+def test_json_is_ascii_whatever_is_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"name": "สมชาย \x1b[2J"})
+
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    assert "\x1b" not in printed
+    assert json.loads(printed) == {"name": "สมชาย \x1b[2J"}
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,19 @@ def test_whatever_the_detail_says_a_difference_is_one_line(
     assert line.isprintable()
 
 
+def test_json_is_ascii_whatever_the_detail_says(as_json: Report, output: io.StringIO) -> None:
+    detail = "a\x1b[31m\x9b31m\u202e\u2028 สมชาย"
+
+    as_json.add(Checked(1, (a_difference(detail=detail),)))
+    as_json.sum_up(tally_of())
+    as_json.end()
+
+    text = output.getvalue()
+    assert text.isascii()
+    assert text.replace("\n", "").isprintable()
+    assert json.loads(text)["differences"][0]["detail"] == detail
+
+
 @pytest.mark.parametrize(
     ("steps", "sentence"),
     [

@@ -10,7 +10,7 @@ import pytest
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.ledger_account_status import AccountStatus
 from application.errors import LedgerUnavailableError
-from domain.ledger_requests import ResolutionSearch
+from domain.ledger_requests import ResolutionSearch, SearchAnswer
 from domain.transfer_status import AnyStatus, TransferStatus
 from domain.transfers import (
     AMOUNT_MAX,
@@ -91,10 +91,8 @@ class StampsRequestsTogether(InMemoryLedger):
 
 
 class FindsNothing(InMemoryLedger):
-    def find_resolutions(
-        self, searches: Sequence[ResolutionSearch]
-    ) -> Sequence[tuple[Transfer, ...]]:
-        return [() for _ in searches]
+    def find_resolutions(self, search: ResolutionSearch) -> SearchAnswer:
+        return SearchAnswer(())
 
 
 def runner_of(kind: Callable[..., InMemoryLedger]) -> Runner:

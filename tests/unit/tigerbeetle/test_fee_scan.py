@@ -1,6 +1,7 @@
 """Reading all transfers of a code: page by page, only as far as somebody asks."""
 
 import pytest
+from structlog.testing import capture_logs
 from tigerbeetle import TooMuchDataError
 
 from application.errors import LedgerUnavailableError
@@ -45,10 +46,14 @@ def test_a_page_that_is_too_much_for_the_cluster_is_halved_and_that_is_remembere
     ledger = a_ledger(cluster, request_events_max=8)
     cluster.script(raises(TooMuchDataError()))
 
-    assert len(list(ledger.transfers_of_code(CODE, since_ns=0))) == 10
-    assert len(list(ledger.transfers_of_code(CODE, since_ns=0))) == 10
+    with capture_logs() as logs:
+        assert len(list(ledger.transfers_of_code(CODE, since_ns=0))) == 10
+        assert len(list(ledger.transfers_of_code(CODE, since_ns=0))) == 10
 
     assert {limit for limit, _ in pages(cluster)[1:]} == {4}
+    assert [(line["event"], line["requests"], line["events_max"]) for line in logs] == [
+        ("ledger_request_limit_lowered", "query", 4)
+    ]
 
 
 def test_a_page_that_is_shorter_than_asked_for_is_not_the_end(

@@ -5,6 +5,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from adapters.tigerbeetle.packing import RequestLimit, leading_pack
 
@@ -19,35 +20,38 @@ def test_a_pack_is_as_full_as_the_order_allows(sizes: list[int], events_max: int
 
 
 def test_a_limit_only_ever_goes_down_and_stays_above_zero() -> None:
-    limit = RequestLimit(100)
+    limit = RequestLimit(100, requests="query")
 
-    assert limit.lower_to(50)
-    assert not limit.lower_to(70)
-    assert limit.events == 50
-    assert limit.lower_to(0)
-    assert limit.events == 1
-    assert not limit.lower_to(-5)
+    with capture_logs() as logs:
+        for events, then in ((50, 50), (70, 50), (0, 1), (-5, 1)):
+            limit.lower_to(events)
+            assert limit.events == then
+
+    assert [(line["event"], line["requests"], line["events_max"]) for line in logs] == [
+        ("ledger_request_limit_lowered", "query", 50),
+        ("ledger_request_limit_lowered", "query", 1),
+    ]
 
 
 def test_lanes_that_learn_the_same_lower_the_limit_once() -> None:
-    limit = RequestLimit(8189)
+    limit = RequestLimit(8189, requests="create")
     start = threading.Barrier(4)
-    changes: list[bool] = []
 
     def lower() -> None:
         start.wait()
-        changes.append(limit.lower_to(4094))
+        limit.lower_to(4094)
 
     lanes = [threading.Thread(target=lower) for _ in range(4)]
-    for lane in lanes:
-        lane.start()
-    for lane in lanes:
-        lane.join()
+    with capture_logs() as logs:
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
 
     assert limit.events == 4094
-    assert sorted(changes) == [False, False, False, True]
+    assert [line["events_max"] for line in logs] == [4094]
 
 
 def test_a_limit_below_one_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        RequestLimit(0)
+        RequestLimit(0, requests="create")

@@ -41,7 +41,6 @@ def test_nothing_is_sent_for_nothing(a_ledger: LedgerMaker) -> None:
 
     assert ledger.create_chains([]) == []
     assert ledger.lookup([]) == {}
-    assert ledger.find_resolutions([]) == []
     assert cluster.addresses == []
 
 

@@ -1,0 +1,67 @@
+"""Standard output: whatever text there is can be written, and a failure to write has a name."""
+
+import errno
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_STDOUT: Final = 1
+
+
+class OutputLostError(Exception):
+    """Standard output took no more; *is_unread*: whoever read it is gone, which is their right.
+
+    Not an ``OSError``: click would end with 1 for a pipe that is closed, as if it were an answer.
+    """
+
+    def __init__(self, reason: str, *, is_unread: bool = False) -> None:
+        super().__init__(f"standard output cannot be written: {reason}")
+        self.is_unread = is_unread
+
+
+class _CheckedFile(io.FileIO):
+    """A file that says once that it takes no more, and drops what still comes.
+
+    So that the interpreter, which flushes at its end, has nothing to add.
+    """
+
+    _is_lost = False
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        if self._is_lost:
+            return memoryview(data).nbytes
+        try:
+            return os.write(self.fileno(), data)
+        except OSError as error:
+            self._is_lost = True
+            reason = error.strerror or str(error)
+            raise OutputLostError(reason, is_unread=error.errno == errno.EPIPE) from error
+
+
+def checked_stdout() -> TextIO | None:
+    """Open stdout such that writing to it raises OutputLostError, and nothing else.
+
+    A character that its encoding lacks is written as an escape. None where it was closed when
+    we were started; its number may be that of a connection by now.
+    """
+    stdout: TextIO | None = sys.__stdout__
+    if stdout is None:
+        return None
+    return io.TextIOWrapper(
+        io.BufferedWriter(_CheckedFile(_STDOUT, "w", closefd=False)),
+        encoding=stdout.encoding,
+        errors="backslashreplace",
+        line_buffering=stdout.isatty(),
+    )
+
+
+def require_stdout() -> TextIO:
+    """Return stdout, for what makes no sense without; raise OutputLostError if it was closed."""
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        raise OutputLostError("it is closed")
+    return stdout
