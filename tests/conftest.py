@@ -19,6 +19,7 @@ from entrypoints.sandbox.tigerbeetle_server import (
     how_to_get_one,
 )
 from entrypoints.sandbox.valkey_server import ValkeyServer
+from tests.helpers import pgbouncer
 from tests.helpers.tcp_proxy import TcpProxy
 
 # Without this, a failed assertion in a contract shows no values.
@@ -57,7 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, one by one, the tests that need a TigerBeetle server when there is none."""
+    """Skip, one by one, the tests that need a program that is not here."""
+    if pgbouncer.find_pgbouncer() is None:
+        for item in items:
+            if item.get_closest_marker("pgbouncer") is not None:
+                item.add_marker(pytest.mark.skip(reason=pgbouncer.HOW_TO_GET_ONE))
     needy = [item for item in items if _needs_tigerbeetle(item)]
     for item in needy:
         item.add_marker(pytest.mark.tigerbeetle)
@@ -74,18 +79,22 @@ def _needs_tigerbeetle(item: pytest.Item) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that nobody ran for want of a TigerBeetle server."""
-    skipped = [
-        report.nodeid
-        for report in terminalreporter.getreports("skipped")
-        if "tigerbeetle" in report.keywords and how_to_get_one() in str(report.longrepr)
-    ]
-    if not skipped:
-        return
-    terminalreporter.section(f"{len(skipped)} TIGERBEETLE TESTS WERE NOT RUN", yellow=True)
-    for name in skipped:
-        terminalreporter.line(f"SKIPPED {name}")
-    terminalreporter.line(f"{len(skipped)} tests skipped: {how_to_get_one()}", yellow=True)
+    """Name the tests that nobody ran for want of a TigerBeetle server, or of PgBouncer."""
+    for marker, remedy in (
+        ("tigerbeetle", how_to_get_one()),
+        ("pgbouncer", pgbouncer.HOW_TO_GET_ONE),
+    ):
+        skipped = [
+            report.nodeid
+            for report in terminalreporter.getreports("skipped")
+            if marker in report.keywords and remedy in str(report.longrepr)
+        ]
+        if not skipped:
+            continue
+        terminalreporter.section(f"{len(skipped)} {marker.upper()} TESTS WERE NOT RUN", yellow=True)
+        for name in skipped:
+            terminalreporter.line(f"SKIPPED {name}")
+        terminalreporter.line(f"{len(skipped)} tests skipped: {remedy}", yellow=True)
 
 
 @pytest.fixture(scope="session")

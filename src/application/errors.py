@@ -25,6 +25,10 @@ class DatabaseUnavailableError(OutageError):
     """Postgres is away, overloaded, in recovery, or took the connection back."""
 
 
+class HeldByOthersError(DatabaseUnavailableError):
+    """A worker or PM held the row for longer than an operator's command waits for it."""
+
+
 class RedisUnavailableError(OutageError):
     """Redis is away, refuses writes, or did not answer within the time-out."""
 
@@ -42,6 +46,14 @@ class LedgerMisconfiguredError(MisconfiguredError):
 
 class DatabaseMisconfiguredError(MisconfiguredError):
     """Address, password, rights or schema of Postgres do not fit."""
+
+
+class SharedSessionError(DatabaseMisconfiguredError):
+    """What needs a session of its own has none: a pooler lends a connection to many."""
+
+
+class WakeUpError(OutboxError):
+    """Nobody tells when orders come. Looking for them from time to time goes on."""
 
 
 class RowsRefusedError(OutboxError):

@@ -1,16 +1,18 @@
-"""The ``pm.intent_event`` rows that the worker writes: one for each status it changes."""
+"""The ``pm.intent_event`` rows that we write: for each status that changes, and each order
+of an operator, who may leave the status as it is.
+"""
 
 import json
 from typing import Final
 
 from domain.conclusions import AuditEvent
-from domain.intents import ClaimedEvent, Intent, IntentStatus
+from domain.intents import ClaimedEvent, Intent
 
 AUTHOR: Final = "outbox-worker"
 
 
 def audit_event(
-    claimed: ClaimedEvent, intent: Intent, status_to: IntentStatus, *, reason: str, **facts: object
+    claimed: ClaimedEvent, intent: Intent, status_to: str, *, reason: str, **facts: object
 ) -> AuditEvent:
     """Return the audit row for moving *intent* on; *facts* are JSON values for its payload.
 

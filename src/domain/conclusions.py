@@ -48,7 +48,7 @@ class AuditEvent:
     """A row of ``pm.intent_event``; ``payload_json`` is a JSON object."""
 
     status_from: str
-    status_to: IntentStatus
+    status_to: str
     reason: str
     payload_json: str
 

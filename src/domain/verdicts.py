@@ -42,6 +42,8 @@ class ReviewReason(StrEnum):
     DIFFERENT_TRANSFER_EXISTS = "different_transfer_exists"
     LEDGER_REFUSED = "ledger_refused"
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    GIVEN_UP_BY_HAND = "given_up_by_hand"
+    """No fault of the event's that the worker saw: an operator ended it."""
 
 
 @dataclass(frozen=True, slots=True)

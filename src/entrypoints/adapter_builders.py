@@ -9,6 +9,8 @@ from redis import Redis
 from adapters.memory.remote_ledger import SCHEME, RemoteLedger
 from adapters.postgres import pool as postgres_pool
 from adapters.postgres.account_map import PostgresAccountMap
+from adapters.postgres.arrivals import PostgresArrivals
+from adapters.postgres.exclusive_lock import PostgresExclusiveLock
 from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.redis.connection import build_client
 from adapters.redis.status_publisher import RedisStatusPublisher
@@ -30,6 +32,22 @@ def build_pool(settings: Settings) -> postgres_pool.Pool:
         # libpq counts in whole seconds.
         connect_timeout_s=math.ceil(settings.connect_timeout_ms / 1_000),
         statement_timeout_ms=settings.statement_timeout_ms,
+    )
+
+
+def build_arrivals(settings: Settings) -> PostgresArrivals:
+    """Return what tells of new orders, on a connection of its own."""
+    return PostgresArrivals(
+        dsn=settings.database_url.get_secret_value(),
+        connect_timeout_s=settings.connect_timeout_ms / 1_000,
+    )
+
+
+def build_exclusive_lock(settings: Settings) -> PostgresExclusiveLock:
+    """Return the lock of exclusive workers, on a connection of its own."""
+    return PostgresExclusiveLock(
+        dsn=settings.database_url.get_secret_value(),
+        connect_timeout_s=settings.connect_timeout_ms / 1_000,
     )
 
 

@@ -1,13 +1,20 @@
 """Ask a person before something is changed."""
 
-from typing import TextIO
+import sys
 
 
-def is_confirmed(question: str, *, answers: TextIO | None, output: TextIO) -> bool:
-    """Ask *question* and say whether the answer is yes; an end of input is a no."""
-    output.write(f"{question} [y/N] ")
-    output.flush()
-    answer = answers.readline() if answers is not None else ""
+def is_confirmed(question: str) -> bool:
+    """Ask *question* and say whether the answer is yes.
+
+    An end of input, no input at all and an interrupt are a no. All of it goes to stderr: what
+    is on stdout may be read by a program.
+    """
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    try:
+        answer = sys.stdin.readline() if sys.stdin is not None else ""
+    except KeyboardInterrupt:
+        answer = ""
     if not answer.endswith("\n"):
-        output.write("\n")
+        sys.stderr.write("\n")
     return answer.strip().lower() in ("y", "yes")

@@ -5,25 +5,25 @@ import signal
 import sys
 import traceback
 from importlib.metadata import version
-from typing import Annotated, Final
+from typing import Annotated
 
 import structlog
 import typer
 from dependency_injector import providers
 
 from adapters.postgres.migrations import apply_migrations
-from application.errors import OutageError, OutboxError
+from application.errors import OutageError, OutboxError, SharedSessionError
+from application.ports.exclusive_lock import ExclusiveLock
+from entrypoints import listing_commands, ordering_commands
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
+from entrypoints.exit_codes import EX_CONFIG, EX_IOERR, EX_SOFTWARE, EX_UNAVAILABLE
 from entrypoints.logs import configure_logs, lossy_stderr
+from entrypoints.options import AsJson
 from entrypoints.output import OutputLostError, checked_stdout
 from entrypoints.reconcile_command import reconcile
 from entrypoints.settings import load_database_settings, load_settings, unknown_variables
-
-EX_UNAVAILABLE: Final = 69
-EX_SOFTWARE: Final = 70
-EX_IOERR: Final = 74
-EX_CONFIG: Final = 78
+from entrypoints.wake_up_command import app as wake_up_app
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(wake_up_app, name="wake-up")
 
 
 def main() -> None:
@@ -85,7 +86,15 @@ def _options(
 
 
 @app.command()
-def run() -> None:
+def run(
+    exclusive: Annotated[
+        bool,
+        typer.Option(
+            "--exclusive",
+            help="Settle only while no other exclusive worker does; else stand by to take over.",
+        ),
+    ] = False,
+) -> None:
     """Settle intents until SIGTERM or SIGINT; a second signal ends it at once.
 
     Settings come from the environment: DATABASE_URL, REDIS_URL, TIGERBEETLE_ADDRESSES,
@@ -98,16 +107,34 @@ def run() -> None:
     configure_logs(format=settings.log_format, level=settings.log_level)
     for name in unknown_variables():
         log.warning("outbox: unknown setting is ignored", variable=name)
+    if exclusive:
+        settings = settings.model_copy(update={"exclusive": True})
     run_worker(Container(settings=providers.Object(settings)))
 
 
 def run_worker(container: Container) -> None:
-    """Run the worker that *container* wires, on the main thread, until it is told to stop."""
+    """Run the worker that *container* wires, on the main thread, until it is told to stop.
+
+    Raises:
+        SharedSessionError: it is to be exclusive, and its database has no lock to give.
+    """
     with running(container):
+        if container.settings().exclusive:
+            _assert_lockable(container.exclusive_lock())
         if not container.worker().run():
             # Nothing is closed, and no interpreter taken down, under a thread that hangs in a
             # driver. Its connections fall with the process.
             os._exit(0)
+
+
+def _assert_lockable(lock: ExclusiveLock) -> None:
+    try:
+        lock.check()
+    except SharedSessionError as error:
+        raise SharedSessionError(f"run --exclusive: {error}") from error
+    except OutboxError:
+        # As with every other part, this is told by the worker, and over when it is over.
+        return
 
 
 @app.command()
@@ -128,9 +155,7 @@ def migrate() -> None:
 
 
 @app.command()
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-) -> None:
+def doctor(as_json: AsJson = False) -> None:
     """Examine everything the worker depends on; exit 1 when anything stops its work."""
     settings = load_settings()
     configure_logs(format=settings.log_format, level="error")
@@ -165,3 +190,7 @@ def demo(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = Options(intents=intents, seed=seed, with_faults=faults, keep=keep)
     raise typer.Exit(0 if run_demo(Console(), options) else 1)
+
+
+listing_commands.register(app)
+ordering_commands.register(app)

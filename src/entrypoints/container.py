@@ -15,6 +15,8 @@ from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
 from application.errors import MisconfiguredError
+from application.ports.arrivals import Arrivals
+from application.ports.exclusive_lock import ExclusiveLock
 from application.ports.ledger import Ledger
 from application.ports.notification_queue import NotificationQueue
 from application.ports.notifier import Notifier
@@ -28,6 +30,8 @@ from application.use_cases.settle_batch import SettleBatch
 from domain.concluding import Rules
 from domain.retry import Jitter
 from entrypoints.adapter_builders import (
+    build_arrivals,
+    build_exclusive_lock,
     build_ledger,
     build_notifications_redis,
     build_notifier,
@@ -36,7 +40,15 @@ from entrypoints.adapter_builders import (
     build_status_publisher,
 )
 from entrypoints.diagnosis import build_diagnose
+from entrypoints.exclusive import Turn
 from entrypoints.health import Health, HealthServer
+from entrypoints.lanes import Lanes
+from entrypoints.loop_builders import (
+    build_helpers,
+    build_lane_step,
+    build_listener,
+    build_turn_keeper,
+)
 from entrypoints.loops import Loop, Pace
 from entrypoints.settings import Settings, load_settings
 from entrypoints.worker import LaneStep, Worker
@@ -102,11 +114,26 @@ class Container(containers.DeclarativeContainer):
     settle_batch: providers.Provider[SettleBatch] = providers.Singleton(
         build_settle_batch, settings, outbox, ledger, announcements, rules, delivery_loop
     )
+    lane_group: providers.Provider[Lanes] = providers.Singleton(Lanes)
+    turn: providers.Provider[Turn] = providers.Singleton(Turn)
     lane_step: providers.Provider[LaneStep] = providers.Singleton(
-        LaneStep, outbox=outbox, settle_batch=settle_batch, ledger=ledger, health=health
+        build_lane_step, settings, outbox, settle_batch, ledger, health, turn, lane_group
     )
     lanes: providers.Provider[Sequence[Loop]] = providers.Singleton(
-        build_lanes, settings, lane_step, pace, health
+        build_lanes, settings, lane_step, pace, health, lane_group
+    )
+    arrivals: providers.Provider[Arrivals] = providers.Singleton(build_arrivals, settings)
+    listener: providers.Provider[Sequence[Loop]] = providers.Singleton(
+        build_listener, settings, arrivals, pace, health, lane_group
+    )
+    exclusive_lock: providers.Provider[ExclusiveLock] = providers.Singleton(
+        build_exclusive_lock, settings
+    )
+    turn_keeper: providers.Provider[Sequence[Loop]] = providers.Singleton(
+        build_turn_keeper, settings, exclusive_lock, turn, pace, health, lane_group
+    )
+    helpers: providers.Provider[Sequence[Loop]] = providers.Singleton(
+        build_helpers, delivery_loop, publisher_loop, listener, turn_keeper
     )
     worker: providers.Provider[Worker] = providers.Singleton(
         build_worker,
@@ -115,8 +142,7 @@ class Container(containers.DeclarativeContainer):
         ledger,
         publish_statuses,
         deliver_notifications,
-        delivery_loop,
-        publisher_loop,
+        helpers,
         health,
     )
     health_server: providers.Provider[HealthServer] = providers.Singleton(

@@ -21,7 +21,7 @@ from entrypoints.adapter_builders import (
     build_notifications_redis,
     build_redis,
 )
-from entrypoints.settings import NOTIFICATIONS_STREAM, Settings
+from entrypoints.settings import NOTIFICATIONS_STREAM, Settings, connections_needed
 from entrypoints.worker_builders import known_fee_codes
 
 _PATIENCE_S: Final = 10.0
@@ -33,7 +33,13 @@ def build_diagnose(settings: Settings, ledger: Ledger, rules: Rules) -> Diagnose
     dsn = settings.database_url.get_secret_value()
     timeout_s = settings.connect_timeout_ms / 1_000
     probes: Sequence[Probe] = [
-        PostgresProbe(dsn=dsn, timeout_s=timeout_s, connections_needed=settings.lanes + 1),
+        PostgresProbe(
+            dsn=dsn,
+            timeout_s=timeout_s,
+            connections_needed=connections_needed(settings),
+            listens=settings.wake_up == "auto",
+            is_exclusive=settings.exclusive,
+        ),
         *_ledger_probes(settings, ledger),
         AccountsProbe(
             account_map=build_account_map(settings),

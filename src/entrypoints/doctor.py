@@ -12,9 +12,7 @@ from rich.text import Text
 
 from domain.findings import Finding, Verdict
 from entrypoints.container import Container
-
-WIDTH_WITHOUT_TERMINAL: Final = 1_000
-"""Nothing is wrapped then: a line is a finding."""
+from entrypoints.rendering import stdout_console
 
 _STYLES: Final = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.RED: "bold red"}
 _MARKS: Final = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.RED: "RED"}
@@ -31,11 +29,6 @@ def run_doctor(container: Container, *, as_json: bool) -> int:
     else:
         print_table(findings, stdout_console())
     return exit_code(findings)
-
-
-def stdout_console() -> Console:
-    """Return a console that wraps lines on a terminal, and nowhere else."""
-    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
@@ -78,7 +71,7 @@ def to_json(findings: Sequence[Finding]) -> str:
             for finding in findings
         ],
     }
-    return json.dumps(body, ensure_ascii=False, indent=2)
+    return json.dumps(body, indent=2)
 
 
 def _worst(findings: Sequence[Finding]) -> Verdict:

@@ -1,4 +1,4 @@
-"""Times as people write them on a command line."""
+"""Times as people write them on a command line, and are shown them."""
 
 import re
 from datetime import datetime, timedelta
@@ -8,23 +8,25 @@ Moment = timedelta | datetime
 """How long ago, or when."""
 
 DAYS_MAX: Final = 36_500
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+"""A hundred years: more is a slip, and the database could not count back so far."""
+
+_UNITS_S: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the length of time that *text* says: ``90s``, ``15m``, ``24h`` or ``7d``.
+    """Return the duration that *text* names: a whole number and its unit.
 
     Raises:
-        ValueError: it says none, or more than a hundred years; the message tells what would do.
+        ValueError: it names none, or more than a hundred years; the message says what would do.
     """
-    found = re.fullmatch(r"([0-9]{1,12})([smhd])", text)
-    if found is not None:
-        count, unit = found.groups()
-        # Compared before it is made: a timedelta has bounds of its own.
-        seconds = int(count) * round(timedelta(**{_UNITS[unit]: 1}).total_seconds())
-        if seconds <= DAYS_MAX * 86_400:
-            return timedelta(seconds=seconds)
-    raise ValueError(f"{text!r} is no length of time; for example 90s, 15m, 24h, 7d")
+    found = re.fullmatch(r"([0-9]{1,12})([smhd])", text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no duration: write for example 90s, 15m, 24h or 7d")
+    # Compared before it is made: a timedelta has bounds of its own.
+    seconds = int(found[1]) * _UNITS_S[found[2]]
+    if seconds > DAYS_MAX * _UNITS_S["d"]:
+        raise ValueError(f"{text!r} is longer than {DAYS_MAX} days: write for example 24h or 7d")
+    return timedelta(seconds=seconds)
 
 
 def parse_moment(text: str) -> Moment:
@@ -52,3 +54,13 @@ def parse_moment(text: str) -> Moment:
 def moment_at(moment: Moment, *, now: datetime) -> datetime:
     """Return when *moment* is, as seen from *now*."""
     return now - moment if isinstance(moment, timedelta) else moment
+
+
+def show_duration(seconds: int) -> str:
+    """Return *seconds*, 0 or more, by their two largest units: ``3h 20m``."""
+    parts: list[str] = []
+    for unit, size in _UNITS_S.items():
+        count, seconds = divmod(seconds, size)
+        if count or (unit == "s" and not parts):
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:2])

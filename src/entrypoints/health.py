@@ -24,6 +24,8 @@ class Part(StrEnum):
     """Redis for the live status."""
     NOTIFICATIONS = "notifications"
     """Redis for push jobs."""
+    WAKE_UP = "wake_up"
+    """The connection that tells of new orders. Down means polling, and is not known before."""
 
 
 NEEDED_TO_SETTLE: Final = (Part.DATABASE, Part.LEDGER)
@@ -41,7 +43,11 @@ class Health:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._faults: dict[Part, dict[str, str]] = {part: {"": _STARTING} for part in Part}
+        self._faults: dict[Part, dict[str, str]] = {
+            part: {"": _STARTING} for part in Part if part is not Part.WAKE_UP
+        }
+        self.role: str | None = None
+        """Of an exclusive worker: ``active`` or ``stand-by``."""
         self._dead_loops: set[str] = set()
 
     def is_up(self, part: Part) -> bool:
@@ -78,7 +84,9 @@ class Health:
             faults.pop("", None)
             faults[owner] = fault
         if not is_known:
-            log.error("outbox: part is down", part=part, fault=fault)
+            # Without hints all goes on, only later by up to a tick.
+            say = log.warning if part is Part.WAKE_UP else log.error
+            say("outbox: part is down", part=part, fault=fault)
 
     def faults(self) -> dict[Part, str]:
         """Return what is wrong, by part."""
@@ -170,9 +178,10 @@ def _handler(health: Health) -> type[BaseHTTPRequestHandler]:
                         self._answer(HTTPStatus.OK, {"alive": True})
                 case "/readyz":
                     ready = health.is_ready()
+                    role = {} if health.role is None else {"role": health.role}
                     self._answer(
                         HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE,
-                        {"ready": ready, "faults": health.faults()},
+                        {"ready": ready, **role, "faults": health.faults()},
                     )
                 case _:
                     self._answer(HTTPStatus.NOT_FOUND, {"error": "try /livez or /readyz"})

@@ -14,7 +14,9 @@ from application.errors import (
     LedgerUnavailableError,
     MisconfiguredError,
     OutboxError,
+    WakeUpError,
 )
+from domain.pacing import IdlePause
 from domain.retry import Backoff, Jitter
 from entrypoints.health import Health, Part
 
@@ -26,11 +28,20 @@ Step = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long a loop waits: ``tick_ms`` when idle, ``backoff`` after failures."""
+    """How long a loop waits: when idle, up to ``tick_ms``, and ``backoff`` after failures.
+
+    Without ``first_pause_ms`` the first pause is as long as all others.
+    """
 
     tick_ms: int
     backoff: Backoff
     jitter: Jitter
+    first_pause_ms: int | None = None
+
+    def idle_ms(self, vain_looks: int) -> int:
+        """Return how long to wait after *vain_looks* looks in a row that found nothing."""
+        first_ms = self.tick_ms if self.first_pause_ms is None else self.first_pause_ms
+        return IdlePause(first_ms=first_ms, max_ms=self.tick_ms).after(vain_looks)
 
 
 class Loop(threading.Thread):
@@ -38,7 +49,8 @@ class Loop(threading.Thread):
 
     An outage counts against no event: the loop itself backs off (DESIGN §8). Errors of
     Redis are booked on *redis_part*, since the status and the push jobs may have different
-    servers. *owner* is under whose name the step notes its successes.
+    servers. *owner* is under whose name the step notes its successes. *at_end* is called on the
+    thread when it ends, however it does.
     """
 
     def __init__(
@@ -50,6 +62,7 @@ class Loop(threading.Thread):
         health: Health,
         redis_part: Part,
         owner: str = "",
+        at_end: Callable[[], None] | None = None,
     ) -> None:
         # A daemon, since a thread that hangs in a driver must not keep the process alive.
         super().__init__(name=name, daemon=True)
@@ -58,8 +71,15 @@ class Loop(threading.Thread):
         self._health = health
         self._redis_part = redis_part
         self._owner = owner
+        self._at_end = at_end
+        self._is_idle = False
         self._wake = threading.Event()
         self._stopping = threading.Event()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for work, so that ``wake`` makes it look at once."""
+        return self._is_idle
 
     def wake(self) -> None:
         """End the present idle wait; never blocks."""
@@ -75,11 +95,14 @@ class Loop(threading.Thread):
         try:
             self._repeat()
         finally:
+            if self._at_end is not None:
+                with contextlib.suppress(Exception):
+                    self._at_end()
             if not self._stopping.is_set():
                 self._health.died(self.name)
 
     def _repeat(self) -> None:
-        failures = 0
+        failures = vain_looks = 0
         while not self._stopping.is_set():
             self._wake.clear()
             try:
@@ -95,8 +118,11 @@ class Loop(threading.Thread):
                 failures += 1
                 continue
             failures = 0
+            vain_looks = 0 if more else vain_looks + 1
             if not more and not self._stopping.is_set():
-                self._wake.wait(self._pace.tick_ms / 1_000)
+                self._is_idle = True
+                self._wake.wait(self._pace.idle_ms(vain_looks) / 1_000)
+                self._is_idle = False
 
     def _note(self, error: Exception) -> None:
         if self._stopping.is_set():
@@ -107,6 +133,8 @@ class Loop(threading.Thread):
                 part = Part.LEDGER
             case DatabaseUnavailableError() | DatabaseMisconfiguredError():
                 part = Part.DATABASE
+            case WakeUpError():
+                part = Part.WAKE_UP
             case OutboxError():
                 part = self._redis_part
             case _:

@@ -116,4 +116,4 @@ def _is_wanted(fixable: Fixable, request: Request) -> bool:
     for one in differences:
         sys.stdout.write(f"{one.intent_id}  {one.fix}  since {one.kind}\n")
     question = f"Insert {len(differences):,}?"
-    return request.assume_yes or is_confirmed(question, answers=sys.stdin, output=sys.stdout)
+    return request.assume_yes or is_confirmed(question)

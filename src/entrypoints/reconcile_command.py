@@ -11,6 +11,7 @@ from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
 from entrypoints.durations import parse_duration, parse_moment
 from entrypoints.logs import configure_logs
+from entrypoints.options import AsJson, Yes
 from entrypoints.reconcile import BadPeriodError, Request, run_reconcile
 from entrypoints.settings import load_ledger_settings
 
@@ -44,14 +45,14 @@ def reconcile(  # noqa: PLR0913, PLR0917
     grace: Annotated[
         str, typer.Option(metavar="LENGTH", help="What is younger may still be in flight.")
     ] = "60s",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: AsJson = False,
     fix: Annotated[
         bool,
         typer.Option(
             "--fix", help="Insert events for what the worker itself can put right; it asks first."
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Compare Postgres with the ledger, intent by intent; exit 1 when anything differs.
 

@@ -46,7 +46,7 @@ class DatabaseSettings(BaseSettings):
 
 
 class LedgerSettings(DatabaseSettings):
-    """What a command needs that compares Postgres with the ledger."""
+    """What a command needs that touches Postgres and the ledger, and no Redis."""
 
     tigerbeetle_addresses: Annotated[str, Field(validation_alias="TIGERBEETLE_ADDRESSES")]
     """``host:port`` of every replica, separated by commas; names are resolved. For trying
@@ -109,7 +109,13 @@ class Settings(LedgerSettings):
     lanes: Annotated[int, Field(ge=1, le=64)] = 2
     batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
     tick_ms: Milliseconds = 1_000
-    """How long a lane sleeps when there is no work."""
+    """The longest that a lane without work sleeps."""
+    first_pause_ms: Milliseconds = 50
+    """How long it sleeps at first; doubles up to ``tick_ms`` while it finds nothing."""
+    wake_up: Literal["auto", "off"] = "auto"
+    """``auto``: listen on a connection more for what `outbox-worker wake-up on` switches on."""
+    exclusive: bool = False
+    """Claim only while no other exclusive worker does; ``run --exclusive`` sets it."""
     grace_ms: Milliseconds = 15_000
     """After SIGTERM: how long what is in flight may take."""
 
@@ -139,6 +145,12 @@ class Settings(LedgerSettings):
     """Port of ``/livez`` and ``/readyz``; 0 switches them off."""
 
 
+def connections_needed(settings: Settings) -> int:
+    """Return how many connections to Postgres a worker holds at the same time."""
+    # Each lane, and the delivery of push jobs.
+    return settings.lanes + 1 + (settings.wake_up == "auto") + settings.exclusive
+
+
 S = TypeVar("S", bound=DatabaseSettings)
 
 
@@ -151,14 +163,14 @@ def load_settings() -> Settings:
     return _load(Settings)
 
 
+def load_ledger_settings() -> LedgerSettings:
+    """Read what a command needs that touches no Redis; raises like ``load_settings``."""
+    return _load(LedgerSettings)
+
+
 def load_database_settings() -> DatabaseSettings:
     """Read what a command needs that only touches Postgres; raises like ``load_settings``."""
     return _load(DatabaseSettings)
-
-
-def load_ledger_settings() -> LedgerSettings:
-    """Read what a command needs that compares Postgres with the ledger; raises likewise."""
-    return _load(LedgerSettings)
 
 
 def _load(kind: type[S]) -> S:

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Final
@@ -24,6 +24,7 @@ from application.ports.outbox_repository import OutboxRepository
 from application.use_cases.deliver_notifications import DeliverNotifications
 from application.use_cases.publish_statuses import PublishStatuses
 from application.use_cases.settle_batch import SettleBatch
+from domain.pacing import BatchSizes
 from domain.transfers import TransferId
 from entrypoints.health import Health, Part
 from entrypoints.loops import Loop
@@ -40,22 +41,32 @@ _CLOSING_S: Final = 2.0
 _SIGNAL_DELAY_MAX_S: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class LaneStep:
     """Settle one batch, but claim nothing before ledger and database were found in order.
 
     A claim's locks are in PM's way, so after a fault the ledger is probed with a look-up, and
     the database with the worker's own statements for an event that does not exist.
+
+    Each lane has a step of its own, for the size of its batches. ``may_claim`` is asked before
+    each claim; ``wake_another`` is called after a full batch, and must not block.
     """
 
     outbox: OutboxRepository
     settle_batch: SettleBatch
     ledger: Ledger
     health: Health
+    may_claim: Callable[[], bool] = lambda: True
+    wake_another: Callable[[], None] = lambda: None
+    _size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._size = self._sizes.first
 
     def __call__(self) -> bool:
         """Return whether events were finished, so that there may be more."""
-        if not self.health.is_up(Part.LEDGER):
+        # One that may not claim would notice no fault of the ledger, were it not to ask.
+        if not self.health.is_up(Part.LEDGER) or not self.may_claim():
             self.ledger.lookup(PROBE_IDS)
             if self.health.is_unfit(Part.LEDGER, owner=LANES):
                 # It answered before, too. Would it answer what a claim has to ask?
@@ -65,7 +76,18 @@ class LaneStep:
         if not self.health.is_up(Part.DATABASE):
             self.outbox.rehearse()
             self.health.up(Part.DATABASE, owner=LANES)
-        return self.settle_batch().written > 0
+        return self.may_claim() and self._settle()
+
+    def _settle(self) -> bool:
+        report = self.settle_batch(limit=self._size)
+        if report.claimed >= self._size:
+            self.wake_another()
+        self._size = self._sizes.after(self._size, claimed=report.claimed)
+        return report.written > 0
+
+    @property
+    def _sizes(self) -> BatchSizes:
+        return BatchSizes(max=self.settle_batch.batch_size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from application.ports.ledger import Ledger
 from application.ports.notification_queue import NotificationQueue
@@ -16,6 +18,7 @@ from domain.concluding import Rules
 from domain.fees import AccountCode, FeeRule
 from domain.retry import Backoff, Jitter, RetryPolicy
 from entrypoints.health import Health, HealthServer, Part
+from entrypoints.lanes import Lanes
 from entrypoints.loops import Loop, Pace
 from entrypoints.settings import LedgerSettings, Settings
 from entrypoints.worker import (
@@ -27,6 +30,8 @@ from entrypoints.worker import (
     PublishStep,
     Worker,
 )
+
+_PUBLISHER_WAIT_MAX_S: Final = 1.0
 
 
 def build_jitter() -> Jitter:
@@ -69,6 +74,7 @@ def build_pace(settings: Settings, jitter: Jitter) -> Pace:
         tick_ms=settings.tick_ms,
         backoff=Backoff(first_ms=first_ms, max_ms=settings.outage_backoff_max_ms),
         jitter=jitter,
+        first_pause_ms=settings.first_pause_ms,
     )
 
 
@@ -108,7 +114,9 @@ def build_publisher_loop(
     settings: Settings, publish: PublishStatuses, pace: Pace, health: Health
 ) -> Loop:
     """Return the loop that publishes live statuses."""
-    step = PublishStep(publish=publish, health=health, timeout_s=settings.tick_ms / 1_000)
+    # A stop waits for it, so a long tick must not make it long.
+    timeout_s = min(settings.tick_ms / 1_000, _PUBLISHER_WAIT_MAX_S)
+    step = PublishStep(publish=publish, health=health, timeout_s=timeout_s)
     return Loop(PUBLISHER, step, pace=pace, health=health, redis_part=Part.STATUS, owner=PUBLISHER)
 
 
@@ -132,12 +140,14 @@ def build_settle_batch(
     )
 
 
-def build_lanes(settings: Settings, lane_step: LaneStep, pace: Pace, health: Health) -> list[Loop]:
-    """Return the loops that settle."""
-    return [
+def build_lanes(
+    settings: Settings, lane_step: LaneStep, pace: Pace, health: Health, lanes: Lanes
+) -> list[Loop]:
+    """Return the loops that settle, and let *lanes* wake them."""
+    lanes.loops = [
         Loop(
             f"lane-{number}",
-            lane_step,
+            replace(lane_step),
             pace=pace,
             health=health,
             redis_part=Part.STATUS,
@@ -145,6 +155,7 @@ def build_lanes(settings: Settings, lane_step: LaneStep, pace: Pace, health: Hea
         )
         for number in range(1, settings.lanes + 1)
     ]
+    return lanes.loops
 
 
 def build_worker(
@@ -153,14 +164,13 @@ def build_worker(
     ledger: Ledger,
     publish: PublishStatuses,
     deliver: DeliverNotifications,
-    delivery_loop: Loop,
-    publisher_loop: Loop,
+    helpers: Sequence[Loop],
     health: Health,
 ) -> Worker:
     """Return the worker: all loops, and how they end."""
     return Worker(
         lanes=lanes,
-        helpers=[delivery_loop, publisher_loop],
+        helpers=helpers,
         flushes=[publish.flush, deliver.flush],
         abandon=ledger.close,
         ledger_is_away=lambda: not health.is_up(Part.LEDGER),

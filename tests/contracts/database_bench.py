@@ -7,6 +7,8 @@ from typing import Protocol
 
 from application.ports.event_store import EventStore
 from application.ports.notification_queue import NotificationQueue
+from application.ports.operator_store import OperatorStore
+from application.ports.outbox_reader import OutboxReader
 from application.ports.outbox_repository import OutboxRepository
 from domain.conclusions import AuditEvent, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
@@ -55,6 +57,16 @@ class DatabaseBench(Protocol):
         """The queue under test."""
         ...
 
+    @property
+    def reader(self) -> OutboxReader:
+        """The operator's reader under test."""
+        ...
+
+    @property
+    def operators(self) -> OperatorStore:
+        """The operator's store under test; it waits for a lock for a tenth of a second."""
+        ...
+
     def producer(self) -> AbstractContextManager[EventStore]:
         """A producer's transaction: commits when the block ends normally, else rolls back."""
         ...
@@ -101,6 +113,10 @@ class DatabaseBench(Protocol):
 
     def set_retry_count(self, event_id: EventId, retry_count: int) -> None:
         """Set a count of failures, as operators do."""
+        ...
+
+    def set_event_age(self, event_id: EventId, age_ms: int) -> None:
+        """Let the event have been created so long ago."""
         ...
 
     def hold_intent(self, *intent_ids: IntentId) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ import pytest
 
 from application.ports.intent_records import IntentRecords
 from domain.conclusions import LineKind, RecordedLine
-from domain.intents import EventId, IntentId, PspRecord
+from domain.intents import IntentId, PspRecord
 from domain.reconciliation.record import ByIds, IntentRecord, Period
 from domain.reconciliation.shared_transfers import FIRST_LISTERS, SharedTransfer
 from domain.transfers import TransferId
@@ -30,10 +30,6 @@ class RecordsBench(DatabaseBench, Protocol):
 
     def set_age(self, intent_id: IntentId, age_ms: int) -> None:
         """Let the intent's last change have been so long ago."""
-        ...
-
-    def set_event_age(self, event_id: EventId, age_ms: int) -> None:
-        """Let the event have been created so long ago."""
         ...
 
     def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:

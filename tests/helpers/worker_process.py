@@ -27,11 +27,17 @@ LogLine = dict[str, Any]
 
 
 def run_command(
-    *arguments: str, environment: Mapping[str, str], stdin: str = ""
+    *arguments: str, environment: Mapping[str, str], stdin: str | None = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``outbox-worker`` with *arguments* to its end; *stdin* is what it is answered."""
+    """Run ``outbox-worker`` with *arguments* to its end.
+
+    *stdin* is what it is answered; None: its stdin is closed.
+    """
+    command = [CONSOLE_SCRIPT, *arguments]
+    if stdin is None:
+        command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
     return subprocess.run(
-        [CONSOLE_SCRIPT, *arguments],
+        command,
         cwd=REPOSITORY,
         env=_environment(environment),
         input=stdin,

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -12,6 +14,7 @@ from adapters.memory.ledger import InMemoryLedger
 from adapters.postgres.pool import build_pool
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import DatabaseMisconfiguredError
+from domain.intents import IntentId
 from domain.retry import RetryPolicy
 from domain.verdicts import ReviewReason
 from entrypoints.sandbox.postgres_server import PostgresServer
@@ -21,7 +24,8 @@ from tests.contracts.settling import SettlingContract, assert_settled, assert_wa
 from tests.contracts.settling_foreign_ledger import ForeignLedgerContract
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
-from tests.contracts.wallet import POST, Wallet, a_pending
+from tests.contracts.settling_reviews import ReviewContract
+from tests.contracts.wallet import POST, Wallet
 from tests.integration.postgres.postgres_bench import PostgresBench
 from tests.integration.tigerbeetle.bank import TigerBeetleBank
 from tests.unit.memory.memory_bank import MemoryBank
@@ -89,6 +93,10 @@ class TestForeignLedger(OnInMemoryLedger, ForeignLedgerContract):
         wallet.settle()
 
         assert_waiting(wallet, case)
+
+
+class TestReviews(OnInMemoryLedger, ReviewContract):
+    """Giving up and coming back."""
 
 
 class TestRefusedRows(OnInMemoryLedger):
@@ -218,32 +226,38 @@ class TestRefusedRows(OnInMemoryLedger):
 class TestManualReview(OnInMemoryLedger):
     """docs/manual_review.md, as it stands there."""
 
-    def statements(self, heading: str) -> str:
+    def statement(self, heading: str) -> str:
         guide = (Path(__file__).parents[2] / "docs" / "manual_review.md").read_text()
         return guide.partition(heading)[2].partition("```sql")[2].partition("```")[0]
 
-    def test_an_intent_is_found_and_ordered_again_as_the_guide_says(
+    def test_failed_orphans_are_found_as_the_guide_says(
         self, wallet: Wallet, database_url: str
     ) -> None:
-        late = new_id()
-        wallet.policy = RetryPolicy(attempts_max_not_found=1)
-        case = wallet.add_case(POST, missing=[late], fee_satang=7)
-        wallet.settle()
-        assert wallet.intent_status(case) == "MANUAL_REVIEW"
-        wallet.create(a_pending(case.payer, case.payee, 5, id_=late))
-
-        with psycopg.connect(database_url, autocommit=True) as connection:
-            [found] = connection.execute(self.statements("## See what").encode()).fetchall()
-            again = self.statements("## Order it again")
-            again = again.replace(":intent_id", f"'{case.intent_id}'")
-            connection.execute(again.replace(":event_id", str(case.event_id)).encode())
+        wallet.add_case(POST, payload_json="[]")
+        orphan = wallet.bench.add_event(IntentId(uuid4()), POST)
         wallet.settle()
 
-        assert found[0] == case.event_id
-        assert found[3] == "attempts_exhausted"
-        assert wallet.intent_status(case) == "SETTLED"
-        assert wallet.posted_satang(case) == 105
-        assert wallet.fees_satang() == 7
+        with psycopg.connect(database_url) as connection:
+            found = connection.execute(self.statement("## See what").encode()).fetchall()
+
+        assert [event_id for event_id, *_ in found] == [orphan]
+
+    def test_an_intent_is_settled_by_hand_as_the_guide_says(
+        self, wallet: Wallet, database_url: str
+    ) -> None:
+        case, other = (wallet.add_case(POST, payload_json="[]") for _ in range(2))
+        wallet.settle()
+        statement = self.statement("## Settle it by hand")
+        statement = statement.replace(":intent_id", f"'{case.intent_id}'")
+
+        with psycopg.connect(database_url) as connection:
+            connection.execute(statement.replace(":status", "'FAILED'").encode())
+
+        assert wallet.intent_status(case) == "FAILED"
+        assert wallet.audit_trail(case)[-1] == ("MANUAL_REVIEW", "FAILED")
+        assert wallet.intent_status(other) == "MANUAL_REVIEW"
+        failed = wallet.bench.reader.stuck(older_than=timedelta(minutes=5), limit=10).failed
+        assert [event.id for event in failed.events] == [other.event_id]
 
     def test_the_guide_explains_every_reason(self) -> None:
         guide = (Path(__file__).parents[2] / "docs" / "manual_review.md").read_text()
@@ -279,3 +293,7 @@ class TestPoisonOnTigerBeetle(OnTigerBeetle, PoisonContract):
 
 class TestReplaysOnTigerBeetle(OnTigerBeetle, ReplayContract):
     """Deaths, repeats and neighbours."""
+
+
+class TestReviewsOnTigerBeetle(OnTigerBeetle, ReviewContract):
+    """Giving up and coming back."""

@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 from domain.reconciliation.differences import DifferenceKind
+from entrypoints.cli import app
 from entrypoints.reconcile_remedies import REMEDIES
 
 ROOT = Path(__file__).parents[2]
@@ -47,3 +49,12 @@ def test_what_reconcile_tells_is_explained_kind_by_kind() -> None:
     for kind, _, what_to_do in rows:
         # The command says the same in a line.
         assert what_to_do.replace("`", "").startswith(REMEDIES[DifferenceKind(kind)])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_document_names_exists(document: Path) -> None:
+    named = set(
+        re.findall(r"(?:`|\$ |^)outbox-worker ([a-z][a-z-]*)", document.read_text(), re.MULTILINE)
+    )
+
+    assert named <= set(get_group(app).commands)

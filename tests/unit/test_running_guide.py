@@ -45,7 +45,7 @@ def test_the_grants_are_those_that_the_doctor_looks_for() -> None:
     granted = {
         table: tuple(rights.split(", "))
         for rights, tables in re.findall(
-            r"^GRANT ([A-Z, ]+) ON (pm\.[^;]+) TO", GUIDE, re.MULTILINE
+            r"^GRANT ([A-Z, ]+) ON (pm\.[^;]+) TO outbox_worker;", GUIDE, re.MULTILINE
         )
         for table in tables.split(", ")
     }

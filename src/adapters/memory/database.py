@@ -222,10 +222,10 @@ class Transaction:
             self._is_lost = True
             raise fault
 
-    def lock(self, *keys: Hashable) -> None:
+    def lock(self, *keys: Hashable, timeout_s: float = LOCK_TIMEOUT_S) -> None:
         """Lock all of *keys*, waiting for whoever holds one of them."""
         with self.database._changed:
-            if not self.database._changed.wait_for(lambda: self.try_lock(*keys), LOCK_TIMEOUT_S):
+            if not self.database._changed.wait_for(lambda: self.try_lock(*keys), timeout_s):
                 raise DatabaseUnavailableError("lock time-out")
 
     def try_lock(self, *keys: Hashable) -> bool:

@@ -70,7 +70,7 @@ class InMemoryOutboxRepository:
     def _claim(self, limit: int) -> Iterator[ClaimedBatch]:
         with self.database.transaction() as transaction:
             with transaction.exclusively():
-                events = [_claimed(transaction, row) for row in _lock_due(transaction, limit)]
+                events = [claimed_of_row(transaction, row) for row in _lock_due(transaction, limit)]
             yield InMemoryClaimedBatch(transaction, events)
 
 
@@ -122,7 +122,8 @@ def _try_lock(transaction: Transaction, row: EventRow) -> bool:
     return transaction.try_lock(*keys, ("intent", row.event.intent_id))
 
 
-def _claimed(transaction: Transaction, row: EventRow) -> ClaimedEvent:
+def claimed_of_row(transaction: Transaction, row: EventRow) -> ClaimedEvent:
+    """Return an event with all that is stored beside it."""
     intent = transaction.intent(row.event.intent_id)
     retry = transaction.retry(row.event.id)
     return ClaimedEvent(

@@ -72,6 +72,7 @@ class AuditRow:
 
     intent_id: IntentId
     audit: AuditEvent
+    created_at: datetime
 
 
 @dataclass(slots=True)

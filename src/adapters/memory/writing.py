@@ -53,7 +53,9 @@ def write_audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent
     _refuse_json(audit.payload_json)
     if "\\u0000" in audit.payload_json:
         raise RowsRefusedError("jsonb does not take \\u0000")
-    transaction.changes.audit.append(AuditRow(intent_id=intent_id, audit=audit))
+    transaction.changes.audit.append(
+        AuditRow(intent_id=intent_id, audit=audit, created_at=transaction.database.now)
+    )
 
 
 def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:

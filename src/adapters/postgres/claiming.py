@@ -95,7 +95,7 @@ _LOCK_EVENTS_AGAIN: Final = """
     FOR UPDATE SKIP LOCKED
 """
 
-_READ: Final = sql.SQL("""
+READ_ROWS: Final = sql.SQL("""
     SELECT
         e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
         i.id IS NOT NULL, COALESCE(i.status, ''), i.operation_type, i.amount_satang, i.currency,
@@ -114,23 +114,21 @@ _READ: Final = sql.SQL("""
         SELECT * FROM pm.outbox_retry r WHERE r.event_id = e.id OFFSET 0
     ) r ON true
     {join_psp}
+""").format(psp_columns=PSP_COLUMNS, join_psp=join_psp(sql.SQL("e.intent_id")))
+_READ: Final = sql.SQL("""
+    {rows}
     WHERE e.status = 'pending'
       AND (i.id IS NULL OR i.id = ANY(%(intents)s::uuid[]))
       AND i.status IS DISTINCT FROM 'MANUAL_REVIEW'
       AND {is_due}
       AND {is_head}
     ORDER BY held.position
-""").format(
-    psp_columns=PSP_COLUMNS,
-    join_psp=join_psp(sql.SQL("e.intent_id")),
-    is_due=_IS_DUE,
-    is_head=_IS_HEAD,
-)
+""").format(rows=READ_ROWS, is_due=_IS_DUE, is_head=_IS_HEAD)
 
 # The index gives the order up to events of the same time. A planner that thinks there are few
 # pending events would still rather read all of them, judge each, and sort at the end. (Sorts
 # that must be then look so dear that they would be compiled, for longer than they take.)
-_KEEP_INDEX_ORDER: Final = (
+KEEP_INDEX_ORDER: Final = (
     "SELECT set_config('enable_sort', 'off', true), set_config('jit', 'off', true)"
 )
 
@@ -177,7 +175,7 @@ def lock_due(connection: BoundedConnection, *, limit: int) -> Held:
     Of a full batch, events that failed before get no more than half: however many there are,
     and they are the oldest, what was never tried does not wait behind them.
     """
-    connection.execute(_KEEP_INDEX_ORDER)
+    connection.execute(KEEP_INDEX_ORDER)
     held, position, tried_left = Held(), _Position(), max(1, limit // 2)
     for _ in range(PAGES_MAX):
         page = _lock_page(
@@ -240,7 +238,7 @@ def _retries_in_use(connection: BoundedConnection, events: list[int]) -> set[int
 def _hold_only(connection: BoundedConnection, held: Held) -> Held:
     """Let go of every lock but those of *held*. Nothing has been written yet."""
     connection.rollback()
-    connection.execute(_KEEP_INDEX_ORDER)
+    connection.execute(KEEP_INDEX_ORDER)
     if not held.events:
         return held
     events = connection.execute(_LOCK_EVENTS_AGAIN, {"events": list(held.events)}).fetchall()
@@ -259,7 +257,7 @@ def read_held(connection: BoundedConnection, held: Held) -> tuple[ClaimedEvent, 
     rows = connection.execute(
         _READ, {"events": list(held.events), "intents": list(held.intents)}
     ).fetchall()
-    return tuple(map(_claimed, rows))
+    return tuple(map(claimed_of_row, rows))
 
 
 def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUID]:
@@ -268,7 +266,8 @@ def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUI
     return {row[0] for row in connection.execute(_LOCK_INTENTS, {"intents": intents})}
 
 
-def _claimed(row: tuple[Any, ...]) -> ClaimedEvent:
+def claimed_of_row(row: tuple[Any, ...]) -> ClaimedEvent:
+    """Return the event of a row of ``READ_ROWS``."""
     event, intent, psp, retry = row[:5], row[5:14], row[14:20], row[20:]
     intent_id = IntentId(event[1])
     return ClaimedEvent(
@@ -279,7 +278,7 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedEvent:
             payload_json=event[3],
             retry_count=event[4],
         ),
-        intent=_intent(intent_id, *intent[1:]) if intent[0] else None,
+        intent=intent_of_row(intent_id, *intent[1:]) if intent[0] else None,
         psp=psp_record(psp),
         retry=RetryState(reason=retry[0], attempts=retry[1], generations=tuple(retry[2]))
         if retry[0] is not None
@@ -287,7 +286,8 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedEvent:
     )
 
 
-def _intent(intent_id: IntentId, *row: Any) -> Intent:
+def intent_of_row(intent_id: IntentId, *row: Any) -> Intent:
+    """Return the intent of the columns from ``status`` to ``tb_transfer_ids``."""
     status, operation_type, amount_satang, currency, user, issuer, metadata, transfers = row
     return Intent(
         id=intent_id,

@@ -10,6 +10,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from adapters.postgres.audit_trail import INSERT_AUDIT, audit_values
 from adapters.postgres.errors import translated_write_errors
 from application.errors import DatabaseMisconfiguredError
 from application.ports.event_store import LockedIntent, StoredEvent
@@ -79,19 +80,8 @@ class PostgresEventStore:
         Raises:
             RowsRefusedError: Postgres does not take the row; the transaction has failed.
         """
-        self._run(
-            "INSERT INTO pm.intent_event"
-            " (intent_id, status_from, status_to, reason, payload, created_at)"
-            " VALUES (%(id)s, %(from)s, %(to)s, %(reason)s, %(payload)s::jsonb, clock_timestamp())"
-            " RETURNING 1",
-            {
-                "id": intent_id,
-                "from": audit.status_from,
-                "to": str(audit.status_to),
-                "reason": audit.reason,
-                "payload": audit.payload_json,
-            },
-        )
+        with translated_write_errors():
+            self._connection.execute(INSERT_AUDIT, audit_values(intent_id, audit))
 
     def _run(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         with (

@@ -16,10 +16,20 @@ def own_connection(conninfo: str, *, answer_timeout_s: float) -> Iterator[Bounde
     Raises, on entry or from within the block:
         DatabaseUnavailableError, DatabaseMisconfiguredError: what psycopg said, translated.
     """
+    connection = connect(conninfo, answer_timeout_s=answer_timeout_s)
+    with translated_errors(), connection:
+        yield connection
+
+
+def connect(conninfo: str, *, answer_timeout_s: float) -> BoundedConnection:
+    """Connect likewise, and leave it to the caller to close the connection.
+
+    Raises:
+        DatabaseUnavailableError, DatabaseMisconfiguredError: what psycopg said, translated.
+    """
     try:
         connection = BoundedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
         raise connect_error(error) from error
     connection.answer_timeout_s = answer_timeout_s
-    with translated_errors(), connection:
-        yield connection
+    return connection

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from adapters.postgres import probe_rehearsal, probe_schema, probe_server
+from adapters.postgres import probe_rehearsal, probe_schema, probe_server, probe_wake_up
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors
 from adapters.postgres.probe_connection import probe_connection
@@ -22,12 +22,15 @@ Check = Callable[[BoundedConnection, Examined], Finding]
 class PostgresProbe:
     """Fulfils ``Probe``. Connecting and each answer take *timeout_s* at most.
 
-    *connections_needed* is how many connections a worker holds at the same time.
+    *connections_needed* is how many connections a worker holds at the same time. *listens* and
+    *is_exclusive* are whether it wants a session of its own, and whether it needs one.
     """
 
     dsn: str
     timeout_s: float
     connections_needed: int
+    listens: bool = True
+    is_exclusive: bool = False
     name: str = _EXAMINED.subject
 
     def examine(self) -> Sequence[Finding]:
@@ -55,12 +58,24 @@ class PostgresProbe:
             "connections",
             partial(probe_server.connections, needed=self.connections_needed),
         )
+        has_more = findings[-1].verdict is not Verdict.RED
+        if has_more and (self.listens or self.is_exclusive):
+            yield (
+                "session",
+                partial(
+                    probe_wake_up.session,
+                    dsn=self.dsn,
+                    timeout_s=self.timeout_s,
+                    is_needed=self.is_exclusive,
+                ),
+            )
         yield "schema", probe_schema.schema
         has_schema = findings[-1].verdict is not Verdict.RED
         yield "migrations", probe_schema.migrations
         if has_schema:
             yield "rights", probe_schema.rights
             yield "event ids", probe_server.event_ids
+            yield "wake-up", probe_wake_up.wake_up
         if all(finding.verdict is not Verdict.RED for finding in findings):
             yield "statements", probe_rehearsal.statements
 

@@ -70,7 +70,7 @@ def connections(connection: BoundedConnection, examined: Examined, *, needed: in
     limit = min(limit for limit, _ in limits)
     # This probe's own connection is gone when a worker comes.
     free = min(max(0, limit - int(used) + 1) for limit, used in limits)
-    wanted = f"a worker needs {needed} (OUTBOX_LANES + 1)"
+    wanted = f"a worker needs {needed} (OUTBOX_LANES and a few)"
     if limit < needed:
         return examined.red(
             what,

@@ -8,7 +8,7 @@ from typing import Final
 from application.ports.event_store import EventStore
 from domain.audit import AUTHOR
 from domain.conclusions import AuditEvent
-from domain.intents import Action, EventId, IntentId, IntentStatus
+from domain.intents import Action, EventId, IntentId
 from domain.payloads import InvalidPayloadError, parse_fee_splits
 from domain.reconciliation.differences import Difference
 from domain.reconciliation.fixing import TRANSFER_SHARED, NotOrdered, Obstacle, obstacle_to
@@ -73,7 +73,7 @@ def _audit(difference: Difference, action: Action, event_id: EventId) -> AuditEv
     }
     return AuditEvent(
         status_from=difference.status,
-        status_to=IntentStatus(difference.status),
+        status_to=difference.status,
         reason=REASON,
         payload_json=json.dumps(payload, separators=(",", ":")),
     )

@@ -37,21 +37,24 @@ class SettleBatch:
     ledger_budget_s: float
     jobs_written: Callable[[], None]
 
-    def __call__(self) -> BatchReport:
-        """Claim and finish one batch; return what became of it.
+    def __call__(self, *, limit: int | None = None) -> BatchReport:
+        """Claim and finish one batch, of *limit* where less will do; say what became of it.
 
         Raises:
             OutageError: nothing was written (or, where the commit's answer was lost, all
                 of it may have been); call again later. Not an attempt at any event.
             MisconfiguredError: likewise, until the fault is mended.
         """
-        with self.outbox.claim(limit=self.batch_size) as batch:
+        with self.outbox.claim(limit=self._bounded(limit)) as batch:
             attempts = [Attempt(claimed) for claimed in batch.events]
             self._resolve(batch, attempts)
             self._require_own_ledger(batch, attempts)
             written = self._conclude(batch, attempts)
         self._announce(written)
         return report(claimed=len(attempts), written=written)
+
+    def _bounded(self, limit: int | None) -> int:
+        return self.batch_size if limit is None else min(limit, self.batch_size)
 
     def _resolve(self, batch: ClaimedBatch, attempts: Sequence[Attempt]) -> None:
         """Bring every attempt to a verdict."""

@@ -13,6 +13,7 @@ from domain.intents import Intent, IntentId, IntentStatus
 from domain.invariants import EventEvidence, IntentEvidence
 from domain.ledger_requests import ResolutionSearch
 from domain.notifications import notifications_for
+from domain.requeueing import REQUEUE
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId
 
 
@@ -132,7 +133,9 @@ class _Rows:
                 connection.execute(
                     "SELECT intent_id, count(*) FROM pm.intent_event"
                     " WHERE status_to IN ('SETTLED', 'FAILED')"
-                    "   AND status_from IS DISTINCT FROM status_to GROUP BY intent_id"
+                    "   AND status_from IS DISTINCT FROM status_to"
+                    "   AND reason IS DISTINCT FROM %s GROUP BY intent_id",
+                    [REQUEUE],
                 ).fetchall()
             )
             reviewed_from: dict[IntentId, str] = dict(

@@ -8,16 +8,19 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from adapters.postgres import probe_wake_up
 from adapters.postgres.account_map import PostgresAccountMap
 from adapters.postgres.migrations import apply_migrations
 from adapters.postgres.probe import PostgresProbe
 from adapters.postgres.probe_schema import RIGHTS
+from adapters.postgres.wake_up import switch_on
 from application.errors import DatabaseMisconfiguredError
 from domain.findings import Finding, Verdict
 from entrypoints.sandbox.postgres_server import PostgresServer
 from entrypoints.sandbox.resources import free_port
 from tests.contracts.account_map import AccountMapContract
 from tests.helpers.findings import faults, of, reds
+from tests.helpers.pgbouncer import PgBouncer
 from tests.helpers.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.integration
@@ -82,10 +85,12 @@ class TestHealthy:
             "version",
             "writable",
             "connections",
+            "session",
             "schema",
             "migrations",
             "rights",
             "event ids",
+            "wake-up",
             "statements",
         ]
 
@@ -247,6 +252,61 @@ class TestServer:
         )
 
         assert "event ids" in reds(examine(database_url))
+
+
+class TestWakeUp:
+    def test_the_trigger_is_told_and_is_no_fault_either_way(self, database_url: str) -> None:
+        assert of(examine(database_url), "wake-up").detail.startswith("trigger off")
+
+        switch_on(database_url)
+
+        finding = of(examine(database_url), "wake-up")
+        assert finding.is_ok
+        assert finding.detail == "trigger on, queue of notifications 0% full"
+
+    def test_a_trigger_that_is_disabled_is_a_warning(self, database_url: str) -> None:
+        switch_on(database_url)
+        run(database_url, "ALTER TABLE pm.outbox_event DISABLE TRIGGER outbox_wake_up")
+
+        finding = of(examine(database_url), "wake-up")
+
+        assert finding.verdict is Verdict.WARNING
+        assert "wake-up on" in finding.remedy
+
+    def test_a_queue_that_fills_up_is_a_warning(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(probe_wake_up, "QUEUE_USAGE_WARNING", 0.0)
+
+        finding = of(examine(database_url), "wake-up")
+
+        assert finding.verdict is Verdict.WARNING
+        assert "wake-up off" in finding.remedy
+
+    @pytest.mark.pgbouncer
+    def test_a_pooler_without_sessions_is_red_only_for_an_exclusive_worker(
+        self, postgres_server: PostgresServer, database_url: str
+    ) -> None:
+        with PgBouncer(
+            postgres_server, pool_mode="transaction", ignore_startup_parameters="options"
+        ) as pooler:
+            probes = [
+                PostgresProbe(
+                    dsn=pooler.url(database_url),
+                    timeout_s=LONG_S,
+                    connections_needed=3,
+                    listens=listens,
+                    is_exclusive=is_exclusive,
+                )
+                for listens, is_exclusive in ((True, False), (True, True), (False, False))
+            ]
+            polling, exclusive, deaf = (probe.examine() for probe in probes)
+
+        assert of(polling, "session").verdict is Verdict.WARNING
+        assert "OUTBOX_WAKE_UP=off" in of(polling, "session").remedy
+        assert of(exclusive, "session").verdict is Verdict.RED
+        assert of(exclusive, "session").remedy.startswith("connect to Postgres itself")
+        assert "session" not in [finding.what for finding in deaf]
 
 
 class TestSchema:

@@ -9,12 +9,14 @@ import psycopg
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.postgres.notification_queue import PostgresNotificationQueue
+from adapters.postgres.operator_store import PostgresOperatorStore
+from adapters.postgres.outbox_reader import PostgresOutboxReader
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
 from application.ports.event_store import EventStore
 from domain.conclusions import AuditEvent, HistoryLine, LineKind, PushJob, RecordedLine
 from domain.fees import AccountCode, MappedAccount
-from domain.intents import EventId, Intent, IntentId, IntentStatus, PspRecord, UserId
+from domain.intents import EventId, Intent, IntentId, PspRecord, UserId
 from tests.contracts.database_bench import EventState, IntentState, RetryNote
 
 
@@ -25,6 +27,8 @@ class PostgresBench:
         self.url = url
         self.outbox = PostgresOutboxRepository(pool)
         self.notifications = PostgresNotificationQueue(pool)
+        self.reader = PostgresOutboxReader(pool)
+        self.operators = PostgresOperatorStore(pool=pool, lock_timeout_ms=100)
 
     @contextmanager
     def producer(self) -> Iterator[EventStore]:
@@ -245,7 +249,7 @@ class PostgresBench:
         return [
             AuditEvent(
                 status_from=status_from,
-                status_to=IntentStatus(status_to),
+                status_to=status_to,
                 reason=reason,
                 payload_json=payload,
             )

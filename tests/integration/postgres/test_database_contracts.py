@@ -4,6 +4,8 @@ import pytest
 
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.notification_queue import NotificationQueueContract
+from tests.contracts.operator_store import OperatorStoreContract
+from tests.contracts.outbox_reader import OutboxReaderContract
 from tests.contracts.outbox_repository import ClaimContract, WriteContract
 
 pytestmark = pytest.mark.integration
@@ -23,3 +25,11 @@ class TestPostgresNotificationQueue(NotificationQueueContract):
 
 class TestPostgresEventStore(EventStoreContract):
     """The producers' side."""
+
+
+class TestPostgresOutboxReader(OutboxReaderContract):
+    """The operator's lists."""
+
+
+class TestPostgresOperatorStore(OperatorStoreContract):
+    """The operator's changes."""

@@ -389,10 +389,11 @@ def test_fix_says_what_it_would_do_and_does_nothing_without_a_yes(
 
     done = reconcile(*NOW, "--fix")  # its stdin is at its end
 
-    assert (done.returncode, done.stderr) == (1, "")
-    lines = done.stdout.splitlines()
-    assert f"{case.intent_id}  post_pending  since settled_not_posted" in lines
-    assert lines[-2:] == ["Insert 1? [y/N] ", "Nothing was inserted."]
+    assert (done.returncode, done.stderr) == (1, "Insert 1? [y/N] \n")
+    assert done.stdout.splitlines()[-2:] == [
+        f"{case.intent_id}  post_pending  since settled_not_posted",
+        "Nothing was inserted.",
+    ]
     assert events(bench) == []
 
 
@@ -408,7 +409,7 @@ def test_fix_does_what_it_is_told(
 
     done = run_command("reconcile", *NOW, "--fix", environment=settings, stdin=answer)
 
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (1, "Insert 1? [y/N] ")
     assert len(events(bench)) == orders
 
 
@@ -417,9 +418,9 @@ def test_a_closed_stdin_is_a_no(
 ) -> None:
     unposted(wallet, bench)
 
-    done = run_shell('exec "$worker" reconcile --grace 0s --fix <&-', settings)
+    done = run_command("reconcile", *NOW, "--fix", environment=settings, stdin=None)
 
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (1, "Insert 1? [y/N] \n")
     assert events(bench) == []
 
 
@@ -591,7 +592,7 @@ def test_where_nothing_can_be_fixed_nobody_is_asked(
     [
         (["--since", "yesterday"], "how long ago"),
         (["--until", "2026-05-29"], "offset"),
-        (["--grace", "soon"], "length of time"),
+        (["--grace", "soon"], "no duration"),
         (["--since", "1h", "--until", "2h"], "before"),
         (["--since", "1h", str(UUID(int=1))], "either intents or a period"),
         (["not-an-intent"], "UUID"),

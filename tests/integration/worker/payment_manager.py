@@ -170,11 +170,19 @@ class PaymentManager:
         """Wait until no push job waits for its delivery."""
         self._wait_empty("pm.notification_outbox", workers)
 
+    def is_unlocked(self) -> bool:
+        """Does nobody hold an event or an intent?"""
+        try:
+            with psycopg.connect(self.url) as connection:
+                connection.execute("SELECT FROM pm.outbox_event FOR UPDATE NOWAIT")
+                connection.execute("SELECT FROM pm.intent FOR UPDATE NOWAIT")
+        except psycopg.errors.LockNotAvailable:
+            return False
+        return True
+
     def assert_nothing_locked(self) -> None:
         """Nobody holds an event or an intent."""
-        with psycopg.connect(self.url) as connection:
-            connection.execute("SELECT FROM pm.outbox_event FOR UPDATE NOWAIT")
-            connection.execute("SELECT FROM pm.intent FOR UPDATE NOWAIT")
+        assert self.is_unlocked()
 
     def assert_no_claim(self) -> None:
         """No session of a worker has to do with events or intents."""

@@ -182,7 +182,7 @@ def assert_red_until(
     worker.wait_until(lambda: worker.probe("/readyz")[0] == 200, what="it is ready")
 
     assert worker.stop() == 0
-    assert len(worker.logged(DOWN)) == 1
+    assert len(worker.logged(DOWN, part="database")) == 1
     assert SECRET not in "\n".join(worker.lines)
 
 

@@ -162,6 +162,8 @@ def test_empty_cluster_in_the_place_of_ours_counts_against_nobody(
     proxy.redirect(private_tigerbeetle.address)
     payment_manager.enqueue(payments)
     worker.wait_until(lambda: misses_accounts(worker), what="it misses its accounts")
+    # A lane that had claimed before another found out still ends its batch.
+    worker.wait_until(payment_manager.is_unlocked, what="it lets go of what it had claimed")
 
     for _ in range(PROBES):
         # Each cut makes it connect anew, so that it has certainly asked once more.

@@ -10,6 +10,7 @@ from tests.contracts.settling import SettlingContract, assert_waiting
 from tests.contracts.settling_foreign_ledger import ForeignLedgerContract
 from tests.contracts.settling_poison import PoisonContract
 from tests.contracts.settling_replays import ReplayContract
+from tests.contracts.settling_reviews import ReviewContract
 from tests.contracts.wallet import POST, Wallet
 from tests.unit.memory.memory_bank import MemoryBank
 from tests.unit.memory.memory_bench import InMemoryBench
@@ -52,3 +53,7 @@ class TestForeignLedger(ForeignLedgerContract):
 
         assert_waiting(wallet, case)
         assert "lookup_accounts" not in [call.method for call in wallet.ledger.calls]
+
+
+class TestReviews(ReviewContract):
+    """Giving up and coming back."""

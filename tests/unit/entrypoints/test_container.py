@@ -13,12 +13,16 @@ from psycopg.conninfo import conninfo_to_dict
 from adapters.memory.ledger import InMemoryLedger
 from adapters.memory.notifier import InMemoryNotifier
 from adapters.memory.status_publisher import InMemoryStatusPublisher
+from adapters.postgres.arrivals import PostgresArrivals
+from adapters.postgres.exclusive_lock import PostgresExclusiveLock
 from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import MisconfiguredError
+from application.ports.arrivals import Arrivals
+from application.ports.exclusive_lock import ExclusiveLock
 from application.ports.ledger import Ledger
 from application.ports.notification_queue import NotificationQueue
 from application.ports.notifier import Notifier
@@ -27,6 +31,7 @@ from application.ports.status_publisher import StatusPublisher
 from domain.intents import Intent, PspRecord
 from entrypoints.container import Container, running
 from entrypoints.sandbox.resources import free_port
+from entrypoints.settings import connections_needed
 from entrypoints.worker import Worker
 from tests.contracts.payments import an_intent
 
@@ -80,6 +85,8 @@ def test_every_port_has_its_adapter(container: Container) -> None:
     outbox: OutboxRepository = PostgresOutboxRepository(container.pool())
     queue: NotificationQueue = PostgresNotificationQueue(container.pool())
     ledger: Ledger = TigerBeetleLedger(addresses=NOWHERE, cluster_id=0)
+    arrivals: Arrivals = PostgresArrivals(dsn="", connect_timeout_s=1)
+    lock: ExclusiveLock = PostgresExclusiveLock(dsn="", connect_timeout_s=1)
     publisher: StatusPublisher = RedisStatusPublisher(container.redis(), full_message=False)
     notifier: Notifier = RedisStreamNotifier(
         container.redis(), stream="stream", field="payload", maxlen=None
@@ -90,6 +97,8 @@ def test_every_port_has_its_adapter(container: Container) -> None:
     assert type(everything["outbox"]) is type(outbox)
     assert type(everything["notification_queue"]) is type(queue)
     assert type(everything["ledger"]) is type(ledger)
+    assert type(everything["arrivals"]) is type(arrivals)
+    assert type(everything["exclusive_lock"]) is type(lock)
     assert type(everything["status_publisher"]) is type(publisher)
     assert type(everything["notifier"]) is type(notifier)
 
@@ -141,6 +150,89 @@ def test_every_lane_and_the_delivery_loop_get_a_connection(
     environment.setenv("OUTBOX_LANES", "5")
 
     assert Container().pool().max_size == 6
+
+
+def test_a_listener_runs_unless_it_is_switched_off(environment: pytest.MonkeyPatch) -> None:
+    assert [loop.name for loop in Container().helpers()] == ["delivery", "publisher", "listener"]
+
+    environment.setenv("OUTBOX_WAKE_UP", "off")
+
+    assert [loop.name for loop in Container().helpers()] == ["delivery", "publisher"]
+
+
+def test_only_an_exclusive_worker_waits_for_its_turn(environment: pytest.MonkeyPatch) -> None:
+    assert Container().lane_step().may_claim()
+
+    environment.setenv("OUTBOX_EXCLUSIVE", "true")
+
+    exclusive = Container()
+    assert not exclusive.lane_step().may_claim()
+    assert "exclusive" in [loop.name for loop in exclusive.helpers()]
+    exclusive.turn().extend(asked_at_s=exclusive.turn().now_s())
+    assert exclusive.lane_step().may_claim()
+
+
+class FakeSession:
+    """Implements ``Arrivals`` and ``ExclusiveLock``: a lock that is held, and no hints."""
+
+    def __init__(self) -> None:
+        self.used = threading.Event()
+        self.ended = 0
+
+    def wait(self, *, timeout_s: float) -> bool:
+        self.used.set()
+        return False
+
+    def hold(self) -> bool:
+        self.used.set()
+        return True
+
+    def watch(self, *, timeout_s: float) -> None:
+        pass
+
+    def close(self) -> None:
+        self.ended += 1
+
+    release = close
+
+
+@pytest.mark.parametrize("loops", ["listener", "turn_keeper"])
+def test_a_session_ends_with_its_loop_whatever_else_goes_on(
+    environment: pytest.MonkeyPatch, loops: str
+) -> None:
+    # Else an exclusive worker would keep its turn until its last batch is done.
+    environment.setenv("OUTBOX_EXCLUSIVE", "true")
+    session = FakeSession()
+    container = Container(
+        arrivals=providers.Object(session), exclusive_lock=providers.Object(session)
+    )
+    (loop,) = container.providers[loops]()
+    loop.start()
+    assert session.used.wait(10)
+
+    loop.stop()
+    loop.join(10)
+
+    assert session.ended == 1
+
+
+def test_whoever_wakes_a_lane_wakes_those_of_the_worker(container: Container) -> None:
+    assert container.lanes() == container.lane_group().loops
+    assert container.lane_step().wake_another == container.lane_group().wake_one
+
+
+@pytest.mark.parametrize(
+    ("wake_up", "exclusive", "connections"),
+    [("off", "false", 6), ("auto", "false", 7), ("off", "true", 7), ("auto", "true", 8)],
+)
+def test_what_listens_and_what_locks_needs_a_connection_more(
+    environment: pytest.MonkeyPatch, wake_up: str, exclusive: str, connections: int
+) -> None:
+    environment.setenv("OUTBOX_LANES", "5")
+    environment.setenv("OUTBOX_WAKE_UP", wake_up)
+    environment.setenv("OUTBOX_EXCLUSIVE", exclusive)
+
+    assert connections_needed(Container().settings()) == connections
 
 
 @pytest.mark.parametrize(("set_ms", "timeout_s"), [("5000", "5"), ("1", "1"), ("1001", "2")])

@@ -12,6 +12,8 @@ from structlog.testing import capture_logs
 
 from entrypoints.health import Health, HealthServer, Part
 
+KNOWN_FROM_THE_START = set(Part) - {Part.WAKE_UP}
+
 
 @pytest.fixture
 def health() -> Health:
@@ -38,14 +40,14 @@ def get(server: HealthServer, path: str, *, host: str = "127.0.0.1") -> tuple[in
 
 
 def test_a_part_is_down_until_it_was_reached(health: Health) -> None:
-    assert set(health.faults()) == set(Part)
+    assert set(health.faults()) == KNOWN_FROM_THE_START
     assert not health.is_ready()
 
     health.up(Part.LEDGER)
 
     assert health.is_up(Part.LEDGER)
     assert not health.is_up(Part.DATABASE)
-    assert set(health.faults()) == set(Part) - {Part.LEDGER}
+    assert set(health.faults()) == KNOWN_FROM_THE_START - {Part.LEDGER}
 
 
 def test_settling_needs_database_and_ledger_and_no_redis(health: Health) -> None:
@@ -217,6 +219,24 @@ def test_a_redis_that_is_down_is_shown_and_does_not_make_it_unready(
     health.down(Part.STATUS, "away")
 
     assert get(server, "/readyz") == (200, {"ready": True, "faults": {"status": "away"}})
+
+
+def test_lanes_that_nobody_wakes_are_shown_and_do_not_make_it_unready(
+    health: Health, server: HealthServer
+) -> None:
+    for part in KNOWN_FROM_THE_START:
+        health.up(part)
+    health.down(Part.WAKE_UP, "polling only")
+
+    assert get(server, "/readyz") == (200, {"ready": True, "faults": {"wake_up": "polling only"}})
+
+
+def test_an_exclusive_worker_tells_its_role(health: Health, server: HealthServer) -> None:
+    for part in KNOWN_FROM_THE_START:
+        health.up(part)
+    health.role = "stand-by"
+
+    assert get(server, "/readyz") == (200, {"ready": True, "role": "stand-by", "faults": {}})
 
 
 @pytest.mark.parametrize("path", ["/", "/livez/", "/metricz", "/../livez"])

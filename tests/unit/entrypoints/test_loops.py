@@ -15,6 +15,7 @@ from application.errors import (
     LedgerUnavailableError,
     OutboxError,
     RedisUnavailableError,
+    WakeUpError,
 )
 from domain.retry import Backoff
 from entrypoints import health as health_module
@@ -95,6 +96,13 @@ def start(health: Health) -> Iterator[Callable[..., Loop]]:
         assert not loop.is_alive()
 
 
+def this_loop() -> Loop:
+    """Return the loop whose step is asking."""
+    thread = threading.current_thread()
+    assert isinstance(thread, Loop)
+    return thread
+
+
 def test_a_loop_goes_on_at_once_while_there_is_work(start: Callable[..., Loop]) -> None:
     step = Script([True] * 100)
 
@@ -110,6 +118,75 @@ def test_a_loop_without_work_looks_again_at_the_next_tick(start: Callable[..., L
     start(step, tick_ms=1)
 
     step.wait_until_over()
+
+
+def test_pauses_grow_while_there_is_no_work() -> None:
+    pace = Pace(tick_ms=200, first_pause_ms=50, backoff=Backoff(), jitter=lambda _: 0)
+
+    assert [pace.idle_ms(looks) for looks in (1, 2, 3, 4)] == [50, 100, 200, 200]
+
+
+def test_without_a_first_pause_all_are_as_long() -> None:
+    pace = Pace(tick_ms=200, backoff=Backoff(), jitter=lambda _: 0)
+
+    assert [pace.idle_ms(looks) for looks in (1, 2, 3)] == [200, 200, 200]
+
+
+def test_pauses_begin_anew_after_work_but_not_after_being_woken_for_nothing(
+    start: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vain_looks: list[int] = []
+
+    def noted(_: Pace, looks: int) -> int:
+        vain_looks.append(looks)
+        return 0
+
+    monkeypatch.setattr(Pace, "idle_ms", noted)
+
+    def is_woken() -> bool:
+        this_loop().wake()
+        return False
+
+    step = Script([False, is_woken, False, True, False])
+    start(step)
+    step.wait_until_over()
+
+    assert vain_looks[:5] == [1, 2, 3, 1, 2]
+
+
+def test_a_loop_is_idle_while_it_waits_for_work(start: Callable[..., Loop]) -> None:
+    was_idle: list[bool] = []
+
+    def looks() -> bool:
+        was_idle.append(this_loop().is_idle)
+        return False
+
+    step = Script([looks])
+    loop = start(step)
+    while not loop.is_idle:
+        time.sleep(0.001)
+    loop.wake()
+    step.wait_until_over()
+
+    assert was_idle == [False]
+
+
+def test_whatever_ends_a_loop_its_end_is_called(health: Health) -> None:
+    ended = threading.Event()
+    pace = Pace(tick_ms=1, backoff=Backoff(), jitter=lambda _: 0)
+
+    def at_end() -> None:
+        ended.set()
+        raise DatabaseUnavailableError("away")
+
+    loop = Loop("test", Script([]), pace=pace, health=health, redis_part=Part.STATUS, at_end=at_end)
+    loop.start()
+    assert not ended.is_set()
+    loop.stop()
+    loop.join(WAIT_S)
+
+    assert ended.is_set()
+    assert health.dead_loops() == []
 
 
 def test_waking_ends_the_wait_for_the_next_tick(start: Callable[..., Loop]) -> None:
@@ -209,6 +286,7 @@ def test_a_loop_does_not_keep_the_process_alive(health: Health) -> None:
         (DatabaseMisconfiguredError("no answer"), Part.DATABASE),
         (RedisUnavailableError("no answer"), Part.STATUS),
         (OutboxError("no answer"), Part.STATUS),
+        (WakeUpError("no answer"), Part.WAKE_UP),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,6 +14,7 @@ from adapters.memory.faulty_ledger import FaultyLedger, unavailable
 from adapters.memory.ledger import InMemoryLedger
 from application.errors import (
     DatabaseUnavailableError,
+    LedgerMisconfiguredError,
     LedgerUnavailableError,
     RedisUnavailableError,
 )
@@ -75,13 +76,15 @@ class FakeOutbox:
         self.events = ()
 
 
-def lane_step(outbox: FakeOutbox, ledger: FaultyLedger, health: Health) -> LaneStep:
+def lane_step(
+    outbox: FakeOutbox, ledger: FaultyLedger, health: Health, *, batch_size: int = 10
+) -> LaneStep:
     settle_batch = SettleBatch(
         outbox=outbox,
         ledger=ledger,
         announcements=StatusQueue(size_max=10),
         rules=rules(),
-        batch_size=10,
+        batch_size=batch_size,
         ledger_budget_s=60.0,
         jobs_written=lambda: None,
     )
@@ -225,6 +228,96 @@ def test_a_lane_has_more_to_do_only_after_events_were_finished(
 
     with capture_logs():
         assert [step(), step()] == [True, False]
+
+
+@dataclass(slots=True)
+class Backlog(FakeOutbox):
+    """As many events as are asked for, until none are left; notes how many."""
+
+    left: int = 0
+    limits: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def claim(self, *, limit: int) -> Iterator[ClaimedBatch]:
+        self.limits.append(limit)
+        taken = min(limit, self.left)
+        self.left -= taken
+        yield FakeBatch(events=[a_claim(intent=None, psp=None)] * taken)
+
+
+def lanes_on(backlog: Backlog, ledger: FaultyLedger, health: Health) -> tuple[LaneStep, list[str]]:
+    """Return a step with batches of up to 200, and who it has woken."""
+    woken: list[str] = []
+    step = lane_step(backlog, ledger, health, batch_size=200)
+    step.wake_another = lambda: woken.append("lane")
+    return step, woken
+
+
+def test_batches_grow_under_load_and_shrink_when_it_is_over(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    backlog = Backlog(left=64 + 128 + 200 + 10)
+    step, woken = lanes_on(backlog, ledger, health)
+
+    with capture_logs():
+        for _ in range(6):
+            step()
+
+    assert backlog.limits == [64, 128, 200, 200, 100, 64]
+    assert woken == ["lane"] * 3, "by full batches only"
+
+
+def test_each_lane_has_batches_of_its_own_size(health: Health, ledger: FaultyLedger) -> None:
+    backlog = Backlog(left=64)
+    step, _ = lanes_on(backlog, ledger, health)
+    other = replace(step)
+
+    with capture_logs():
+        step()
+        other()
+        step()
+
+    assert backlog.limits == [64, 64, 128]
+
+
+def test_a_lane_that_may_not_claim_only_sees_to_its_surroundings(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    outbox = FakeOutbox(events=[a_claim()])
+    step = lane_step(outbox, ledger, health)
+    step.may_claim = lambda: False
+
+    assert [step(), step()] == [False, False]
+
+    assert health.is_ready()
+    assert (outbox.rehearsals, outbox.claims) == (1, 0)
+    assert len(ledger.calls) == 2, "a stand-by notices at each look that the ledger is away"
+
+
+def test_a_lane_that_may_not_claim_is_not_content_with_another_environments_ledger(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    health.down(Part.LEDGER, "another environment's", owner=LANES)
+    step = lane_step(FakeOutbox(mapped=[AccountId(7)]), ledger, health)
+    step.may_claim = lambda: False
+
+    with pytest.raises(LedgerMisconfiguredError):
+        step()
+
+    assert not health.is_up(Part.LEDGER)
+
+
+def test_a_turn_that_ends_while_the_ledger_is_asked_is_not_used(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    outbox = FakeOutbox(events=[a_claim()])
+    step = lane_step(outbox, ledger, health)
+    step.may_claim = lambda: not ledger.calls
+
+    step()
+
+    assert ledger.calls
+    assert outbox.claims == 0
 
 
 # The steps of the helpers.

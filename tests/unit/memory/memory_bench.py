@@ -9,6 +9,8 @@ from adapters.memory.database import InMemoryDatabase
 from adapters.memory.event_store import InMemoryEventStore
 from adapters.memory.intent_records import InMemoryIntentRecords
 from adapters.memory.notification_queue import InMemoryNotificationQueue
+from adapters.memory.operator_store import InMemoryOperatorStore
+from adapters.memory.outbox_reader import InMemoryOutboxReader
 from adapters.memory.outbox_repository import InMemoryOutboxRepository
 from application.ports.event_store import EventStore
 from domain.conclusions import AuditEvent, PushJob, RecordedLine
@@ -30,6 +32,14 @@ class InMemoryBench:
     @property
     def notifications(self) -> InMemoryNotificationQueue:
         return InMemoryNotificationQueue(self.database)
+
+    @property
+    def reader(self) -> InMemoryOutboxReader:
+        return InMemoryOutboxReader(self.database)
+
+    @property
+    def operators(self) -> InMemoryOperatorStore:
+        return InMemoryOperatorStore(database=self.database, lock_timeout_s=0.1)
 
     @contextmanager
     def producer(self) -> Iterator[EventStore]:

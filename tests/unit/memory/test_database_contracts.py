@@ -6,6 +6,8 @@ from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.intent_records import IntentRecordsContract
 from tests.contracts.notification_queue import NotificationQueueContract
+from tests.contracts.operator_store import OperatorStoreContract
+from tests.contracts.outbox_reader import OutboxReaderContract
 from tests.contracts.outbox_repository import ClaimContract, WriteContract
 from tests.unit.memory.memory_bench import InMemoryBench
 
@@ -33,3 +35,11 @@ class TestInMemoryEventStore(EventStoreContract):
 
 class TestInMemoryIntentRecords(IntentRecordsContract):
     """What reconciling reads."""
+
+
+class TestInMemoryOutboxReader(OutboxReaderContract):
+    """The operator's lists."""
+
+
+class TestInMemoryOperatorStore(OperatorStoreContract):
+    """The operator's changes."""

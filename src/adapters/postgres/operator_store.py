@@ -1,0 +1,163 @@
+"""An operator's changes: one event, one transaction, locked in the order of the producers.
+
+The intent comes before its events: producers and PM lock it first, too, and workers wait for
+no lock of either, so nobody waits in a circle.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+
+from adapters.postgres import writing
+from adapters.postgres.audit_trail import INSERT_AUDIT, audit_values
+from adapters.postgres.claiming import READ_ROWS, claimed_of_row
+from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.errors import translated_errors, translated_write_errors
+from adapters.postgres.pool import Pool, transaction
+from application.errors import HeldByOthersError, RowsRefusedError
+from application.ports.operator_store import HeldEvent
+from domain.conclusions import AuditEvent, Review
+from domain.intents import EventId, IntentId
+from domain.named_events import NamedEvent
+from domain.requeueing import Requeue
+
+LOCK_TIMEOUT_MS: Final = 5_000
+
+# By created_at, for PM's own table may have no ids. A row that keeps the status tells nothing.
+_STATUS_BEFORE_REVIEW: Final = """
+    SELECT a.status_from FROM pm.intent_event a
+    WHERE a.intent_id = %s
+      AND a.status_to = 'MANUAL_REVIEW'
+      AND a.status_from IS DISTINCT FROM 'MANUAL_REVIEW'
+    ORDER BY a.created_at DESC
+    LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresHeldEvent:
+    """A ``HeldEvent``; its locks are those of the connection's open transaction."""
+
+    _connection: BoundedConnection
+    named: NamedEvent
+
+    def requeue(self, requeue: Requeue) -> None:
+        """See ``HeldEvent.requeue``."""
+        with translated_write_errors():
+            self._change(
+                "UPDATE pm.outbox_event SET status = 'pending', retry_count = 0 WHERE id = %s",
+                requeue.event_id,
+            )
+            if self.named.status == "failed":
+                self._connection.execute(
+                    "DELETE FROM pm.outbox_retry WHERE event_id = %s", [requeue.event_id]
+                )
+            if requeue.intent_status is not None:
+                self._change(
+                    "UPDATE pm.intent SET status = %s, updated_at = clock_timestamp()"
+                    " WHERE id = %s",
+                    str(requeue.intent_status),
+                    requeue.intent_id,
+                )
+            self._audit(requeue.intent_id, requeue.audit)
+            self._check_constraints()
+
+    def give_up(self, review: Review) -> None:
+        """See ``HeldEvent.give_up``."""
+        with translated_write_errors():
+            writing.review(self._connection, [review])
+            if self.named.is_in_review:
+                self._audit(review.intent_id, review.audit)
+            self._check_constraints()
+
+    def _change(self, query: str, *parameters: object) -> None:
+        # A trigger of PM's may quietly keep the row as it was.
+        if self._connection.execute(query.encode(), parameters).rowcount != 1:
+            raise RowsRefusedError("a row did not take the update")
+
+    def _audit(self, intent_id: IntentId, audit: AuditEvent | None) -> None:
+        if audit is not None:
+            self._connection.execute(INSERT_AUDIT, audit_values(intent_id, audit))
+
+    def _check_constraints(self) -> None:
+        # What PM defers to the commit would be taken for an outage there.
+        self._connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresOperatorStore:
+    """An ``OperatorStore`` on *pool*; waits *lock_timeout_ms* for each of two locks."""
+
+    pool: Pool
+    lock_timeout_ms: int = LOCK_TIMEOUT_MS
+
+    def read(self, event_id: EventId) -> NamedEvent | None:
+        """See ``OperatorStore.read``."""
+        with transaction(self.pool) as connection, translated_errors():
+            return _named(connection, event_id)
+
+    def unfinished(self, intent_id: IntentId) -> Sequence[EventId]:
+        """See ``OperatorStore.unfinished``."""
+        with transaction(self.pool) as connection, translated_errors():
+            rows = connection.execute(
+                "SELECT e.id FROM pm.outbox_event e"
+                " WHERE e.intent_id = %s AND e.status || '' <> 'processed'"
+                " ORDER BY e.created_at, e.id",
+                [intent_id],
+            ).fetchall()
+        return [EventId(event_id) for (event_id,) in rows]
+
+    def hold(self, event_id: EventId) -> AbstractContextManager[HeldEvent | None]:
+        """See ``OperatorStore.hold``."""
+        return self._hold(event_id)
+
+    @contextmanager
+    def _hold(self, event_id: EventId) -> Iterator[HeldEvent | None]:
+        with transaction(self.pool) as connection:
+            with translated_errors():
+                named = self._lock(connection, event_id)
+            yield None if named is None else PostgresHeldEvent(connection, named)
+
+    def _lock(self, connection: BoundedConnection, event_id: EventId) -> NamedEvent | None:
+        rows = connection.execute(
+            "SELECT e.intent_id FROM pm.outbox_event e WHERE e.id = %s::bigint", [event_id]
+        ).fetchall()
+        if not rows:
+            return None
+        ((intent_id,),) = rows
+        connection.execute(
+            "SELECT set_config('lock_timeout', %s, true)", [f"{self.lock_timeout_ms}ms"]
+        )
+        _lock_row(connection, "SELECT FROM pm.intent WHERE id = %s FOR UPDATE", intent_id)
+        _lock_row(connection, "SELECT FROM pm.outbox_event WHERE id = %s FOR UPDATE", event_id)
+        return _named(connection, event_id)
+
+
+def _lock_row(connection: BoundedConnection, query: str, key: UUID | int) -> None:
+    try:
+        connection.execute(query.encode(), [key])
+    except psycopg.errors.LockNotAvailable as error:
+        raise HeldByOthersError(
+            "a worker or the payment manager is at its intent; nothing was changed,"
+            " try again in a moment"
+        ) from error
+
+
+def _named(connection: BoundedConnection, event_id: EventId) -> NamedEvent | None:
+    rows: list[tuple[Any, ...]] = connection.execute(READ_ROWS, {"events": [event_id]}).fetchall()
+    if not rows:
+        return None
+    claimed = claimed_of_row(rows[0])
+    ((status,),) = connection.execute(
+        "SELECT e.status FROM pm.outbox_event e WHERE e.id = %s", [event_id]
+    ).fetchall()
+    before = connection.execute(_STATUS_BEFORE_REVIEW, [claimed.event.intent_id]).fetchone()
+    return NamedEvent(
+        claimed=claimed,
+        status=status,
+        status_before_review=None if before is None else before[0],
+    )

@@ -1,0 +1,134 @@
+"""A connection whose session is ours alone, from its start to its end.
+
+LISTEN and session advisory locks belong to a session. A pooler in transaction mode has none to
+give: each transaction may run on another, and what is left behind there falls to others.
+"""
+
+import contextlib
+import math
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.errors import translated_errors
+from adapters.postgres.own_connection import connect
+from adapters.postgres.pool import worker_conninfo
+from application.errors import DatabaseUnavailableError, SharedSessionError
+
+ANSWER_TIMEOUT_S: Final = 2.0
+"""All that is asked on such a connection takes no time."""
+_RIVALS_MAX: Final = 3
+
+
+class OwnSession:
+    """An open connection in autocommit mode. The server ends it when it is idle too long.
+
+    Also when the process is frozen: its kernel still answers keepalives, and the session would
+    stay for ever. *name* is shown in ``pg_stat_activity``.
+    """
+
+    def __init__(
+        self, dsn: str, *, name: str, connect_timeout_s: float, idle_timeout_s: float
+    ) -> None:
+        """Connect.
+
+        Raises:
+            SharedSessionError: there is a pooler in between that has no session for us.
+            DatabaseUnavailableError, DatabaseMisconfiguredError: what psycopg said, translated;
+                also when it cannot be told whether the session is ours.
+        """
+        self._conninfo = _conninfo(dsn, name=name, connect_timeout_s=connect_timeout_s)
+        self._connection = connect(self._conninfo, answer_timeout_s=ANSWER_TIMEOUT_S)
+        try:
+            with translated_errors():
+                self._backend = _backend_of(self._connection)
+                if self._backend != self._connection.info.backend_pid:
+                    # A pooler makes up the number that it tells at the start.
+                    self._assert_not_shared()
+                # Not before: it would stay behind on a connection that others use.
+                self._connection.execute(
+                    "SELECT set_config('idle_session_timeout', %s, false)",
+                    [f"{math.ceil(idle_timeout_s)}s"],
+                )
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def connection(self) -> BoundedConnection:
+        """The connection; whoever uses it translates errors."""
+        return self._connection
+
+    def beat(self) -> None:
+        """Give a sign of life, and make sure that the session is the same.
+
+        Raises:
+            SharedSessionError: it is not.
+            DatabaseUnavailableError: it has ended, or did not answer in time.
+        """
+        with translated_errors():
+            if _backend_of(self._connection) != self._backend:
+                raise _shared()
+
+    def wait(self, *, timeout_s: float) -> bool:
+        """Wait for *timeout_s* at most; return whether a notification came.
+
+        Raises:
+            DatabaseUnavailableError: the connection has ended.
+        """
+        with translated_errors():
+            # To its end: the generator holds the connection's lock until then. What comes
+            # between two waits is kept by the connection and given out first.
+            received = self._connection.notifies(timeout=timeout_s, stop_after=1)
+            return len(list(received)) > 0
+
+    def close(self) -> None:
+        """End the session; does nothing the second time."""
+        with contextlib.suppress(psycopg.Error):
+            self._connection.close()
+
+    def _assert_not_shared(self) -> None:
+        """Open transactions beside ours: is a session of theirs ours, or does ours move?
+
+        A pooler in session mode gives each a session that stays. In transaction mode it lends
+        out what we have just given back.
+        """
+        with contextlib.ExitStack() as rivals:
+            for _ in range(_RIVALS_MAX):
+                try:
+                    rival = connect(self._conninfo, answer_timeout_s=ANSWER_TIMEOUT_S)
+                    rivals.enter_context(contextlib.closing(rival))
+                    rival.execute("BEGIN")
+                    taken = _backend_of(rival)
+                except psycopg.Error as error:
+                    raise DatabaseUnavailableError(
+                        f"the pooler gives no second connection ({error}), so that it cannot be"
+                        " told whether it is in transaction mode"
+                    ) from error
+                if self._backend in (taken,) or _backend_of(self._connection) != self._backend:
+                    raise _shared()
+
+
+def _shared() -> SharedSessionError:
+    return SharedSessionError(
+        "DATABASE_URL leads to a pooler in transaction mode, which gives nobody a session of"
+        " his own: connect to Postgres itself, or to a pooler in session mode"
+    )
+
+
+def _conninfo(dsn: str, *, name: str, connect_timeout_s: float) -> str:
+    """Return the worker's settings without those that a pooler refuses at the start."""
+    settings = conninfo_to_dict(
+        worker_conninfo(dsn, connect_timeout_s=max(1, math.ceil(connect_timeout_s)))
+    )
+    given = conninfo_to_dict(dsn)
+    settings["options"] = given.get("options")
+    settings["application_name"] = given.get("application_name") or name
+    return make_conninfo("", **settings)
+
+
+def _backend_of(connection: BoundedConnection) -> int:
+    ((pid,),) = connection.execute("SELECT pg_backend_pid()").fetchall()
+    return int(pid)

@@ -1,0 +1,70 @@
+"""Everything that the database knows of one intent, for a person to read.
+
+Rows may have been written by anybody, so nothing of them is parsed: texts, JSON and times are
+as the database printed them (times in UTC, ISO 8601).
+"""
+
+from dataclasses import dataclass
+
+from domain.conclusions import PushJob
+from domain.intents import Intent, IntentId, PspRecord
+from domain.waiting import ListedEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentSheet:
+    """A row of ``pm.intent``."""
+
+    intent: Intent
+    to_name: str | None
+    settlement_date: str | None
+    failure_reason: str | None
+    updated_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSheet:
+    """A row of ``pm.outbox_event``, whole."""
+
+    event: ListedEvent
+    payload_json: str | None
+    processed_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRecord:
+    """A row of ``pm.tx_history``."""
+
+    line_no: int | None
+    kind: str | None
+    account: str | None
+    amount_satang: int | None
+    currency: str | None
+    fee_kind: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """A row of ``pm.intent_event``."""
+
+    created_at: str | None
+    status_from: str | None
+    status_to: str | None
+    reason: str | None
+    payload_json: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dossier:
+    """All rows of one intent, each kind oldest first and of bounded number.
+
+    ``intent`` is None where there are only events: orphans.
+    """
+
+    intent_id: IntentId
+    intent: IntentSheet | None
+    events: tuple[EventSheet, ...]
+    psp: tuple[PspRecord, ...]
+    history: tuple[HistoryRecord, ...]
+    audit: tuple[AuditRecord, ...]
+    jobs: tuple[PushJob, ...]
