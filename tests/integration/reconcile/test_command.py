@@ -252,6 +252,7 @@ def test_how_long_things_may_take_can_be_said(
 ) -> None:
     waiting = overdue(wallet, bench)
     expiring = wallet.add_case(POST, timeout_s=7_200)
+    bench.set_retry_count(expiring.event_id, 1)
 
     done = reconcile("--json", *NOW, "--unordered-after", "2h", "--expiring-within", "3h")
 
