@@ -511,7 +511,8 @@ def test_a_post_that_is_not_found_is_retried_and_it_says_where_the_search_ended_
 
     assert isinstance(resolution.verdict, RetryLater)
     assert resolution.verdict.reason is RetryReason.RESOLUTION_NOT_FOUND
-    assert ("the search ended early" in resolution.verdict.detail) is not has_all
+    ending = "" if has_all else ": the search ended early"
+    assert resolution.verdict.detail.endswith(f", by whom is not found{ending}")
 
 
 def test_a_post_under_our_own_id_is_ours_whatever_the_ledger_calls_it() -> None:

@@ -436,7 +436,9 @@ def not_known(verdict: object) -> RetryLater:
     assert isinstance(verdict, RetryLater)
     assert verdict.reason is RetryReason.OUT_OF_TIME
     assert RetryPolicy().attempts_limit(verdict.reason) is None
-    assert "whether one was charged is not known" in verdict.detail
+    assert verdict.detail == (
+        "psp fee: the search ended early, so whether one was charged is not known"
+    )
     return verdict
 
 
