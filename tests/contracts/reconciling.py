@@ -479,6 +479,15 @@ class ReconcilingContract:
         desk.wallet.ledger.searches_end_early = False
         assert desk.told() == [(intent_id, kind)]
 
+    def test_a_fee_charged_again_is_not_passed_over_where_the_search_for_it_ended_early(
+        self, desk: Desk
+    ) -> None:
+        case = desk.add_settled(fee_satang=7)
+        desk.wallet.create(desk.wallet.a_fee(7, user_data_128=case.intent_id.int))
+        desk.wallet.ledger.searches_end_early = True
+
+        assert desk.told() == [(case.intent_id, Kind.NOT_COMPARED)]
+
     # A ledger that is not ours.
 
     def test_a_ledger_that_is_empty_is_told_of_and_no_intent_is(self, desk: Desk) -> None:

@@ -45,8 +45,6 @@ DIFFERENCES_A_STEP: Final = 500
 T = TypeVar("T")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 _ON_FEES: Final = OF_FEES | {DifferenceKind.NOT_COMPARED}
 """What is told of an intent whose fees were looked at; where that ended early, that it did."""
 
