@@ -5,9 +5,10 @@ with a part of the system (``OutboxError``) ends the batch.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 from application.errors import OutboxError
 from application.ports.ledger import Ledger
@@ -20,6 +21,25 @@ from domain.planning import Task, fee_codes, judge_event, plan
 from domain.resolution import Order, Resolution
 from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, Verdict
 
+P = ParamSpec("P")
+
+
+def _guarded(
+    step: Callable[Concatenate["Attempt", P], None],
+) -> Callable[Concatenate["Attempt", P], None]:
+    """Let whatever *step* raises become the event's verdict: one must not stop the others."""
+
+    @wraps(step)
+    def guarded(attempt: "Attempt", /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            step(attempt, *args, **kwargs)
+        except OutboxError:
+            raise
+        except Exception as error:
+            attempt.fail(error)
+
+    return guarded
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -31,26 +51,26 @@ class Attempt:
     resolution: Resolution | None = None
     verdict: Verdict | None = None
 
+    @_guarded
     def judge(self, rule: FeeRule) -> None:
         """Find out what the event means."""
-        with self._guarded():
-            judged = judge_event(self.claimed)
-            if isinstance(judged, ManualReview):
-                self.verdict = judged
-            else:
-                self.task = judged
-                self.fee_codes = fee_codes(self.claimed, judged, rule)
+        judged = judge_event(self.claimed)
+        if isinstance(judged, ManualReview):
+            self.verdict = judged
+        else:
+            self.task = judged
+            self.fee_codes = fee_codes(self.claimed, judged, rule)
 
+    @_guarded
     def plan(self, rule: FeeRule, accounts: Mapping[AccountCode, MappedAccount]) -> None:
         """Find out what to resolve, if the event makes sense."""
         if self.task is None:
             return
-        with self._guarded():
-            planned = plan(self.claimed, self.task, rule=rule, accounts=accounts)
-            if isinstance(planned, Order):
-                self.resolution = Resolution(planned)
-            else:
-                self.verdict = planned
+        planned = plan(self.claimed, self.task, rule=rule, accounts=accounts)
+        if isinstance(planned, Order):
+            self.resolution = Resolution(planned)
+        else:
+            self.verdict = planned
 
     @property
     def ask(self) -> Ask | None:
@@ -75,9 +95,19 @@ class Attempt:
         """Give the open ask its answer; take the verdict if that was the last one."""
         if self.resolution is None:
             raise ValueError("nothing was asked")
-        with self._guarded():
-            self.resolution.answer(answer)
-            self.verdict = self.resolution.verdict
+        self._take(answer, self.resolution)
+
+    @_guarded
+    def _take(self, answer: Answer, resolution: Resolution) -> None:
+        resolution.answer(answer)
+        self.verdict = resolution.verdict
+
+    def fail(self, error: Exception) -> None:
+        """End the attempt at what nobody foresaw."""
+        self.resolution = None
+        self.verdict = RetryLater(
+            RetryReason.UNFORESEEN, f"{type(error).__name__}: {error}", self._generations()
+        )
 
     def run_out_of_time(self) -> None:
         """Give up for now, if there is still something to ask."""
@@ -111,18 +141,6 @@ class Attempt:
 
     def _generations(self) -> tuple[int, ...]:
         return self.claimed.retry.generations if self.claimed.retry is not None else ()
-
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        try:
-            yield
-        except OutboxError:
-            raise
-        except Exception as error:  # one bad event must not stop the others
-            self.resolution = None
-            self.verdict = RetryLater(
-                RetryReason.UNFORESEEN, f"{type(error).__name__}: {error}", self._generations()
-            )
 
 
 def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> None:

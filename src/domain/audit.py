@@ -10,6 +10,8 @@ from domain.intents import ClaimedEvent, Intent
 
 AUTHOR: Final = "outbox-worker"
 
+_encoder: Final = json.JSONEncoder(separators=(",", ":"))
+
 
 def audit_event(
     claimed: ClaimedEvent, intent: Intent, status_to: str, *, reason: str, **facts: object
@@ -28,5 +30,5 @@ def audit_event(
         status_from=intent.status,
         status_to=status_to,
         reason=reason,
-        payload_json=json.dumps(payload, separators=(",", ":")),
+        payload_json=_encoder.encode(payload),
     )

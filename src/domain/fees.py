@@ -6,6 +6,7 @@ intent's chain is known to be posted (DESIGN §3, §7).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from domain.intents import Intent, PspRecord
 from domain.transfers import AccountId
@@ -39,11 +40,15 @@ class FeeRule:
 
     def codes(self, *, psp: str, currency: str) -> tuple[AccountCode, AccountCode]:
         """Return the debit and the credit account's code for fees of *psp* in *currency*."""
-        debit, credit = (
-            template.replace("{psp}", psp.lower()).replace("{currency}", currency)
-            for template in (self.debit_account, self.credit_account)
+        return (
+            _filled(self.debit_account, psp, currency),
+            _filled(self.credit_account, psp, currency),
         )
-        return debit, credit
+
+
+@lru_cache(maxsize=1_024)  # there are few PSPs and currencies, and each event asks again
+def _filled(template: str, psp: str, currency: str) -> AccountCode:
+    return template.replace("{psp}", psp.lower()).replace("{currency}", currency)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

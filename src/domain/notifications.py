@@ -6,10 +6,11 @@ that cannot be read is as good as absent: a push message never costs a settlemen
 
 import json
 from collections.abc import Mapping
+from hashlib import sha1
 from typing import Final
-from uuid import UUID, uuid5
+from uuid import UUID
 
-from domain.audience import Role, audience_of
+from domain.audience import audience_of
 from domain.conclusions import PushJob
 from domain.intents import Intent, IntentId, IntentStatus, UserId
 from domain.money import format_amount
@@ -17,8 +18,11 @@ from domain.texts import push_text
 
 TRACE_ID_LENGTH_MAX: Final = 128
 
-_NOTIFICATION_IDS: Final = UUID("12c79935-c025-4a39-9378-e91533b5a953")
+_NOTIFICATION_IDS: Final = UUID("12c79935-c025-4a39-9378-e91533b5a953").bytes
 """Namespace of our notification ids. Never change it: repeats must keep their ids."""
+
+# By hand, a job takes a third of the time that json.dumps takes for a nested mapping.
+_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def notifications_for(
@@ -42,56 +46,47 @@ def notifications_for(
         # In this form an intent's id is a valid W3C trace id.
         or intent.id.hex
     )
-    return tuple(
-        _job(intent, status, user_id, role, locale=locale, trace_id=trace_id)
-        for user_id, role in audience
-    )
+    amount = format_amount(intent.amount_satang, intent.currency)
+    data = _data_json(intent, status)
+    jobs = []
+    for user_id, role in audience:
+        text = push_text(status, intent.operation_type, role, amount=amount, locale=locale)
+        notification_id = notification_id_of(intent.id, status, user_id)
+        job_json = (
+            f'{{"userId":"{user_id}","title":{_quoted(text.title)},"body":{_quoted(text.body)},'
+            f'"channel":"payment","traceId":{_quoted(trace_id)},'
+            f'"data":{{{data},"notificationId":"{notification_id}"}}}}'
+        )
+        jobs.append(
+            PushJob(
+                notification_id=notification_id,
+                intent_id=intent.id,
+                user_id=user_id,
+                job_json=_without_surrogates(job_json),
+            )
+        )
+    return tuple(jobs)
 
 
 def notification_id_of(intent_id: IntentId, status: IntentStatus, user_id: UserId) -> UUID:
     """Return the id that every repeat of this notification carries, whoever sends it."""
-    return uuid5(_NOTIFICATION_IDS, f"{intent_id}:{status.value}:{user_id}")
+    name = f"{intent_id}:{status.value}:{user_id}"
+    digest = sha1(_NOTIFICATION_IDS + name.encode(), usedforsecurity=False).digest()
+    # What uuid.uuid5 does, in half the time: two are made for most events.
+    return UUID(int=int.from_bytes(digest[:16]), version=5)
 
 
-def _job(
-    intent: Intent,
-    status: IntentStatus,
-    user_id: UserId,
-    role: Role,
-    *,
-    locale: str | None,
-    trace_id: str,
-) -> PushJob:
-    notification_id = notification_id_of(intent.id, status, user_id)
-    amount = format_amount(intent.amount_satang, intent.currency)
-    text = push_text(status, intent.operation_type, role, amount=amount, locale=locale)
-    body = {
-        "userId": str(user_id),
-        "title": text.title,
-        "body": text.body,
-        "channel": "payment",
-        "traceId": trace_id,
-        # Push services carry only strings here.
-        "data": {
-            "intentId": str(intent.id),
-            "status": status.value,
-            "operationType": intent.operation_type or "",
-            "amountSatang": str(intent.amount_satang),
-            "currency": intent.currency,
-            "notificationId": str(notification_id),
-        },
-    }
-    return PushJob(
-        notification_id=notification_id,
-        intent_id=intent.id,
-        user_id=user_id,
-        job_json=_compact_json(body),
+def _data_json(intent: Intent, status: IntentStatus) -> str:
+    """Return what all jobs of *intent* have in ``data``; push services carry only strings there."""
+    return (
+        f'"intentId":"{intent.id}","status":"{status.value}",'
+        f'"operationType":{_quoted(intent.operation_type or "")},'
+        f'"amountSatang":"{intent.amount_satang}","currency":{_quoted(intent.currency)}'
     )
 
 
-def _compact_json(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # A lone surrogate has no UTF-8 form: neither Postgres nor Redis could take it.
+def _without_surrogates(text: str) -> str:
+    """Return *text* fit for UTF-8: neither Postgres nor Redis could take a lone surrogate."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
