@@ -71,26 +71,26 @@ LOCK_EVENTS: Final = sql.SQL("""
 """).format(is_due=_IS_DUE, is_head=_IS_HEAD)
 
 _LOCK_INTENTS: Final = """
-    SELECT i.id FROM pm.intent i WHERE i.id = ANY(%(intents)s::uuid[]) FOR UPDATE SKIP LOCKED
+    SELECT i.id FROM pm.intent i WHERE i.id = ANY(%(intents)b::uuid[]) FOR UPDATE SKIP LOCKED
 """
 
 # An operator's open transaction on a row of ours must cost its event only.
 _LOCK_RETRIES: Final = """
     WITH locked AS MATERIALIZED (
         SELECT r.event_id FROM pm.outbox_retry r
-        WHERE r.event_id = ANY(%(events)s::integer[])
+        WHERE r.event_id = ANY(%(events)b::integer[])
         FOR UPDATE SKIP LOCKED
     )
     SELECT r.event_id, l.event_id IS NOT NULL
     FROM pm.outbox_retry r
     LEFT JOIN locked l USING (event_id)
-    WHERE r.event_id = ANY(%(events)s::integer[])
+    WHERE r.event_id = ANY(%(events)b::integer[])
 """
 
 # Whoever took one of them in the meantime may have it.
 _LOCK_EVENTS_AGAIN: Final = """
     SELECT e.id FROM pm.outbox_event e
-    WHERE e.id = ANY(%(events)s::integer[])
+    WHERE e.id = ANY(%(events)b::integer[])
     ORDER BY e.id
     FOR UPDATE SKIP LOCKED
 """
@@ -103,7 +103,7 @@ READ_ROWS: Final = sql.SQL("""
         ARRAY(SELECT unnest(i.tb_transfer_ids)),
         {psp_columns},
         r.reason, r.attempts, r.generations
-    FROM unnest(%(events)s::integer[]) WITH ORDINALITY AS held (id, position)
+    FROM unnest(%(events)b::integer[]) WITH ORDINALITY AS held (id, position)
     CROSS JOIN LATERAL (
         SELECT * FROM pm.outbox_event e WHERE e.id = held.id OFFSET 0
     ) e
@@ -118,7 +118,7 @@ READ_ROWS: Final = sql.SQL("""
 _READ: Final = sql.SQL("""
     {rows}
     WHERE e.status = 'pending'
-      AND (i.id IS NULL OR i.id = ANY(%(intents)s::uuid[]))
+      AND (i.id IS NULL OR i.id = ANY(%(intents)b::uuid[]))
       AND i.status IS DISTINCT FROM 'MANUAL_REVIEW'
       AND {is_due}
       AND {is_head}
