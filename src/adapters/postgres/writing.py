@@ -18,17 +18,18 @@ from domain.conclusions import Acknowledge, Retry, Review, Settle, StatusMessage
 from domain.intents import IntentId, IntentStatus
 
 _SETTLE: Final = """
-    WITH wanted AS MATERIALIZED (
+    WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS at),
+    wanted AS MATERIALIZED (
         SELECT * FROM unnest(
             %(event_ids)b::integer[], %(intent_ids)b::uuid[], %(statuses)b::text[],
             %(to_names)b::text[], %(settlement_dates)b::text[], %(failure_reasons)b::text[],
-            %(currencies)b::text[], %(audit_from)b::text[], %(audit_to)b::text[],
-            %(audit_reasons)b::text[], %(audit_payloads)b::text[]
+            %(audit_from)b::text[], %(audit_to)b::text[], %(audit_reasons)b::text[],
+            %(audit_payloads)b::text[]
         ) AS w (
             event_id, intent_id, status,
             to_name, settlement_date, failure_reason,
-            currency, audit_from, audit_to,
-            audit_reason, audit_payload
+            audit_from, audit_to, audit_reason,
+            audit_payload
         )
     ),
     settled AS (
@@ -37,14 +38,14 @@ _SETTLE: Final = """
             to_name = COALESCE(w.to_name, i.to_name),
             settlement_date = COALESCE(w.settlement_date::date, i.settlement_date),
             failure_reason = COALESCE(w.failure_reason, i.failure_reason),
-            updated_at = clock_timestamp()
+            updated_at = (SELECT at FROM moment)
         FROM wanted w
         WHERE i.id = w.intent_id AND i.status || '' IN ('AUTHORIZED', 'SETTLING')
-        RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at, w.currency
+        RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at
     ),
     finished AS (
         UPDATE pm.outbox_event e
-        SET status = 'processed', processed_at = clock_timestamp()
+        SET status = 'processed', processed_at = (SELECT at FROM moment)
         FROM settled s
         WHERE e.id = s.event_id AND e.status || '' = 'pending'
     ),
@@ -54,33 +55,37 @@ _SETTLE: Final = """
     history AS (
         INSERT INTO pm.tx_history
             (intent_id, line_no, kind, fee_kind, account, amount_satang, currency, created_at)
-        SELECT s.intent_id, l.line_no, l.kind, l.fee_kind, l.account, l.amount_satang,
-               s.currency, s.updated_at
+        SELECT l.intent_id, l.line_no, l.kind, l.fee_kind, l.account, l.amount_satang,
+               l.currency, (SELECT at FROM moment)
         FROM unnest(
-            %(line_events)b::integer[], %(line_nos)b::integer[], %(line_kinds)b::text[],
-            %(line_fee_kinds)b::text[], %(line_accounts)b::text[], %(line_amounts)b::bigint[]
-        ) WITH ORDINALITY
-            AS l (event_id, line_no, kind, fee_kind, account, amount_satang, position)
-        JOIN settled s USING (event_id)
+            %(line_events)b::integer[], %(line_intents)b::uuid[], %(line_nos)b::integer[],
+            %(line_kinds)b::text[], %(line_fee_kinds)b::text[], %(line_accounts)b::text[],
+            %(line_amounts)b::bigint[], %(line_currencies)b::text[]
+        ) WITH ORDINALITY AS l (
+            event_id, intent_id, line_no,
+            kind, fee_kind, account,
+            amount_satang, currency, position
+        )
+        WHERE CASE WHEN l.event_id IN (SELECT event_id FROM settled) THEN true END
         ORDER BY l.position
     ),
     audited AS (
         INSERT INTO pm.intent_event
             (intent_id, status_from, status_to, reason, payload, created_at)
-        SELECT s.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
-               s.updated_at
+        SELECT w.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
+               (SELECT at FROM moment)
         FROM wanted w
-        JOIN settled s USING (event_id)
+        WHERE CASE WHEN w.event_id IN (SELECT event_id FROM settled) THEN true END
     ),
     queued AS (
         INSERT INTO pm.notification_outbox
             (notification_id, intent_id, user_id, job, created_at)
-        SELECT j.notification_id, s.intent_id, j.user_id, j.job::json, s.updated_at
+        SELECT j.notification_id, j.intent_id, j.user_id, j.job::json, (SELECT at FROM moment)
         FROM unnest(
-            %(job_events)b::integer[], %(job_ids)b::uuid[], %(job_users)b::uuid[],
-            %(jobs)b::text[]
-        ) WITH ORDINALITY AS j (event_id, notification_id, user_id, job, position)
-        JOIN settled s USING (event_id)
+            %(job_events)b::integer[], %(job_intents)b::uuid[], %(job_ids)b::uuid[],
+            %(job_users)b::uuid[], %(jobs)b::text[]
+        ) WITH ORDINALITY AS j (event_id, intent_id, notification_id, user_id, job, position)
+        WHERE CASE WHEN j.event_id IN (SELECT event_id FROM settled) THEN true END
         ORDER BY j.position
         -- The same id is the same message, and it is waiting already.
         ON CONFLICT (notification_id) DO NOTHING
@@ -117,7 +122,7 @@ _RETRY: Final = """
         %(reasons)b::text[], %(last_errors)b::text[], %(generations)b::text[],
         %(delays_ms)b::bigint[]
     ) AS w (event_id, intent_id, attempts, reason, last_error, generations, delay_ms)
-    JOIN failed f USING (event_id)
+    WHERE CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN true END
     ON CONFLICT (event_id) DO UPDATE
     SET attempts = EXCLUDED.attempts,
         reason = EXCLUDED.reason,
@@ -129,7 +134,8 @@ _RETRY: Final = """
 
 # The retry row stays beside a failed event: it tells the operator why.
 _REVIEW: Final = """
-    WITH wanted AS MATERIALIZED (
+    WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS at),
+    wanted AS MATERIALIZED (
         SELECT * FROM unnest(
             %(event_ids)b::integer[], %(intent_ids)b::uuid[], %(reasons)b::text[],
             %(last_errors)b::text[], %(audit_from)b::text[], %(audit_to)b::text[],
@@ -152,9 +158,9 @@ _REVIEW: Final = """
             (event_id, intent_id, attempts, reason, last_error,
              next_attempt_at, first_failed_at, updated_at)
         SELECT w.event_id, w.intent_id, 1, w.reason, w.last_error,
-               clock_timestamp(), clock_timestamp(), clock_timestamp()
-        FROM wanted w
-        JOIN failed f USING (event_id)
+               m.at, m.at, m.at
+        FROM wanted w, moment m
+        WHERE CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN true END
         ON CONFLICT (event_id) DO UPDATE
         SET attempts = r.attempts + 1,
             reason = EXCLUDED.reason,
@@ -163,19 +169,19 @@ _REVIEW: Final = """
     ),
     stopped AS (
         UPDATE pm.intent i
-        SET status = w.audit_to, updated_at = clock_timestamp()
+        SET status = w.audit_to, updated_at = (SELECT at FROM moment)
         FROM wanted w
-        JOIN failed f USING (event_id)
         WHERE i.id = w.intent_id
           AND w.audit_to IS NOT NULL
+          AND CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN true END
           AND i.status || '' IS DISTINCT FROM 'MANUAL_REVIEW'
-        RETURNING w.event_id, i.updated_at
+        RETURNING w.event_id
     )
     INSERT INTO pm.intent_event (intent_id, status_from, status_to, reason, payload, created_at)
     SELECT w.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
-           s.updated_at
+           (SELECT at FROM moment)
     FROM wanted w
-    JOIN stopped s USING (event_id)
+    WHERE CASE WHEN w.event_id IN (SELECT event_id FROM stopped) THEN true END
 """
 
 Parameters = dict[str, list[Any]]
@@ -230,8 +236,8 @@ def review(connection: BoundedConnection, reviews: Sequence[Review]) -> None:
 
 
 def _settle_parameters(settles: Sequence[Settle]) -> Parameters:
-    lines = [(settle.event_id, line) for settle in settles for line in settle.history]
-    jobs = [(settle.event_id, job) for settle in settles for job in settle.jobs]
+    lines = [(settle, line) for settle in settles for line in settle.history]
+    jobs = [(settle, job) for settle in settles for job in settle.jobs]
     return {
         "event_ids": [one.event_id for one in settles],
         "intent_ids": [one.intent_id for one in settles],
@@ -239,18 +245,20 @@ def _settle_parameters(settles: Sequence[Settle]) -> Parameters:
         "to_names": [one.to_name for one in settles],
         "settlement_dates": [one.settlement_date for one in settles],
         "failure_reasons": [one.failure_reason for one in settles],
-        "currencies": [one.currency for one in settles],
         "audit_from": [one.audit.status_from for one in settles],
         "audit_to": [str(one.audit.status_to) for one in settles],
         "audit_reasons": [one.audit.reason for one in settles],
         "audit_payloads": [one.audit.payload_json for one in settles],
-        "line_events": [event_id for event_id, _ in lines],
+        "line_events": [settle.event_id for settle, _ in lines],
+        "line_intents": [settle.intent_id for settle, _ in lines],
         "line_nos": [line.line_no for _, line in lines],
         "line_kinds": [str(line.kind) for _, line in lines],
         "line_fee_kinds": [line.fee_kind for _, line in lines],
         "line_accounts": [line.account for _, line in lines],
         "line_amounts": [line.amount_satang for _, line in lines],
-        "job_events": [event_id for event_id, _ in jobs],
+        "line_currencies": [settle.currency for settle, _ in lines],
+        "job_events": [settle.event_id for settle, _ in jobs],
+        "job_intents": [settle.intent_id for settle, _ in jobs],
         "job_ids": [job.notification_id for _, job in jobs],
         "job_users": [job.user_id for _, job in jobs],
         "jobs": [job.job_json for _, job in jobs],
