@@ -5,6 +5,8 @@ the same request; a misconfiguration stops claiming until somebody has mended it
 rows concern some rows of a batch. None of the first two counts against an event.
 """
 
+from domain.intents import IntentId
+
 
 class OutboxError(Exception):
     """Base of all errors that ports raise."""
@@ -54,6 +56,13 @@ class SharedSessionError(DatabaseMisconfiguredError):
 
 class WakeUpError(OutboxError):
     """Nobody tells when orders come. Looking for them from time to time goes on."""
+
+
+class UnknownIntentError(OutboxError):
+    """There is no such intent."""
+
+    def __init__(self, intent_id: IntentId) -> None:
+        super().__init__(f"there is no intent {intent_id}")
 
 
 class RowsRefusedError(OutboxError):

@@ -14,7 +14,7 @@ from dependency_injector import providers
 from adapters.postgres.migrations import apply_migrations
 from application.errors import OutageError, OutboxError, SharedSessionError
 from application.ports.exclusive_lock import ExclusiveLock
-from entrypoints import listing_commands, ordering_commands
+from entrypoints import listing_commands, ordering_commands, watch_command
 from entrypoints.container import Container, running
 from entrypoints.doctor import run_doctor
 from entrypoints.exit_codes import EX_CONFIG, EX_IOERR, EX_SOFTWARE, EX_UNAVAILABLE
@@ -194,3 +194,4 @@ def demo(
 
 listing_commands.register(app)
 ordering_commands.register(app)
+watch_command.register(app)

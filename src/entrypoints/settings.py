@@ -45,6 +45,13 @@ class DatabaseSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
+class LiveStatusSettings(DatabaseSettings):
+    """What a command needs that touches Postgres and the Redis of live statuses."""
+
+    redis_url: Annotated[SecretStr, Field(validation_alias="REDIS_URL")]
+    redis_timeout_ms: Milliseconds = 2_000
+
+
 class LedgerSettings(DatabaseSettings):
     """What a command needs that touches Postgres and the ledger, and no Redis."""
 
@@ -97,10 +104,9 @@ class LedgerSettings(DatabaseSettings):
         return value
 
 
-class Settings(LedgerSettings):
+class Settings(LedgerSettings, LiveStatusSettings):
     """Every setting, with its default. A field's own name, in capitals, follows ``OUTBOX_``."""
 
-    redis_url: Annotated[SecretStr, Field(validation_alias="REDIS_URL")]
     notifications_redis_url: Annotated[
         SecretStr | None, Field(validation_alias="NOTIFICATIONS_REDIS_URL")
     ] = None
@@ -130,7 +136,6 @@ class Settings(LedgerSettings):
 
     ledger_budget_ms: Milliseconds = 30_000
     """How long a batch, whose locks are in PM's way, may keep asking the ledger."""
-    redis_timeout_ms: Milliseconds = 2_000
 
     status_full: bool = False
     """Publish ``{"intentId","status","updatedAt"}`` instead of ``{"status"}``."""
@@ -166,6 +171,11 @@ def load_settings() -> Settings:
 def load_ledger_settings() -> LedgerSettings:
     """Read what a command needs that touches no Redis; raises like ``load_settings``."""
     return _load(LedgerSettings)
+
+
+def load_live_status_settings() -> LiveStatusSettings:
+    """Read what a command needs that hears live statuses; raises like ``load_settings``."""
+    return _load(LiveStatusSettings)
 
 
 def load_database_settings() -> DatabaseSettings:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from application.ports.event_store import EventStore
+from application.ports.intent_statuses import IntentStatuses
 from application.ports.notification_queue import NotificationQueue
 from application.ports.operator_store import OperatorStore
 from application.ports.outbox_reader import OutboxReader
@@ -60,6 +61,11 @@ class DatabaseBench(Protocol):
     @property
     def reader(self) -> OutboxReader:
         """The operator's reader under test."""
+        ...
+
+    @property
+    def statuses(self) -> IntentStatuses:
+        """The clients' reader under test."""
         ...
 
     @property

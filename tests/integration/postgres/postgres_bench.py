@@ -8,6 +8,7 @@ import psycopg
 
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.intent_records import PostgresIntentRecords
+from adapters.postgres.intent_statuses import PostgresIntentStatuses
 from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.operator_store import PostgresOperatorStore
 from adapters.postgres.outbox_reader import PostgresOutboxReader
@@ -28,6 +29,7 @@ class PostgresBench:
         self.outbox = PostgresOutboxRepository(pool)
         self.notifications = PostgresNotificationQueue(pool)
         self.reader = PostgresOutboxReader(pool)
+        self.statuses = PostgresIntentStatuses(pool)
         self.operators = PostgresOperatorStore(pool=pool, lock_timeout_ms=100)
 
     @contextmanager

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.contracts.event_store import EventStoreContract
+from tests.contracts.intent_statuses import IntentStatusesContract
 from tests.contracts.notification_queue import NotificationQueueContract
 from tests.contracts.operator_store import OperatorStoreContract
 from tests.contracts.outbox_reader import OutboxReaderContract
@@ -33,3 +34,7 @@ class TestPostgresOutboxReader(OutboxReaderContract):
 
 class TestPostgresOperatorStore(OperatorStoreContract):
     """The operator's changes."""
+
+
+class TestPostgresIntentStatuses(IntentStatusesContract):
+    """What clients watch."""

@@ -56,6 +56,10 @@ def printed(*events: ListedEvent, width: int, terminal: bool = False) -> list[st
         ["requeue", "1", "--intent", str(uuid4())],
         ["requeue", "0"],
         ["fail"],
+        ["watch"],
+        ["watch", "no-uuid"],
+        ["watch", str(uuid4()), "--timeout", "5"],
+        ["watch", str(uuid4()), "--poll", "0s"],
     ],
     ids=" ".join,
 )

@@ -8,6 +8,7 @@ from datetime import timedelta
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.event_store import InMemoryEventStore
 from adapters.memory.intent_records import InMemoryIntentRecords
+from adapters.memory.intent_statuses import InMemoryIntentStatuses
 from adapters.memory.notification_queue import InMemoryNotificationQueue
 from adapters.memory.operator_store import InMemoryOperatorStore
 from adapters.memory.outbox_reader import InMemoryOutboxReader
@@ -36,6 +37,10 @@ class InMemoryBench:
     @property
     def reader(self) -> InMemoryOutboxReader:
         return InMemoryOutboxReader(self.database)
+
+    @property
+    def statuses(self) -> InMemoryIntentStatuses:
+        return InMemoryIntentStatuses(self.database)
 
     @property
     def operators(self) -> InMemoryOperatorStore:

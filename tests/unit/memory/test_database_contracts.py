@@ -5,6 +5,7 @@ import pytest
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.intent_records import IntentRecordsContract
+from tests.contracts.intent_statuses import IntentStatusesContract
 from tests.contracts.notification_queue import NotificationQueueContract
 from tests.contracts.operator_store import OperatorStoreContract
 from tests.contracts.outbox_reader import OutboxReaderContract
@@ -43,3 +44,7 @@ class TestInMemoryOutboxReader(OutboxReaderContract):
 
 class TestInMemoryOperatorStore(OperatorStoreContract):
     """The operator's changes."""
+
+
+class TestInMemoryIntentStatuses(IntentStatusesContract):
+    """What clients watch."""
