@@ -15,7 +15,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
-    """What became of a batch; each number counts events."""
+    """What became of a batch; each number counts events.
+
+    ``refused`` are those that another number counts as something else than they should be, or
+    none, since the database did not take the rows.
+    """
 
     claimed: int = 0
     settled: int = 0
@@ -23,6 +27,7 @@ class BatchReport:
     acknowledged: int = 0
     retried: int = 0
     reviewed: int = 0
+    refused: int = 0
 
     @property
     def written(self) -> int:
@@ -42,7 +47,7 @@ def report(*, claimed: int, written: Written) -> BatchReport:
         if isinstance(conclusion, Settle) and conclusion.intent_id not in changed:
             continue
         counts[_log(conclusion)] += 1
-    return BatchReport(claimed=claimed, **counts)
+    return BatchReport(claimed=claimed, refused=written.refused, **counts)
 
 
 def _log(conclusion: Conclusion) -> str:

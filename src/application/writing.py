@@ -14,13 +14,20 @@ log = structlog.get_logger(__name__)
 Substitute = Callable[[Conclusion, OutboxError], Conclusion]
 """What to write instead of a conclusion that was refused when written alone."""
 
+Refusal = tuple[Conclusion, OutboxError]
+"""A conclusion that was refused when written alone, and why."""
+
 
 @dataclass(slots=True)
 class Written:
-    """What was written of a batch, and a message for each intent that changed by it."""
+    """What was written of a batch, and a message for each intent that changed by it.
+
+    ``refused`` counts the events whose own conclusions are not among those written.
+    """
 
     conclusions: list[Conclusion] = field(default_factory=list)
     messages: list[StatusMessage] = field(default_factory=list)
+    refused: int = 0
 
 
 def write_all(
@@ -28,9 +35,10 @@ def write_all(
 ) -> Written:
     """Write *conclusions*, halving them as long as some row among them is refused.
 
-    One that is refused alone is replaced by what the first of *substitutes* makes of it, and
-    by that of the next one if that is refused, too. The verdicts stay as they are and the
-    ledger is not asked again.
+    Those that are refused alone are replaced by what the first of *substitutes* makes of them,
+    all together, and by that of the next one where that is refused, too. The verdicts stay as
+    they are and the ledger is not asked again. Locks are held meanwhile, so it hardly takes
+    more writes than there are rows, however many of them are refused.
 
     Raises:
         DatabaseMisconfiguredError: no conclusion at all could be written for such a fault. If
@@ -38,9 +46,13 @@ def write_all(
         DatabaseUnavailableError: as ``ClaimedBatch.write``.
     """
     writer = _Writer(batch, substitutes)
-    writer.write(conclusions)
-    writer.settle_suspects()
-    writer.retry_unchanged()
+    refused = writer.write(conclusions)
+    suspects = [one for one in refused if isinstance(one[1], DatabaseMisconfiguredError)]
+    writer.replace([one for one in refused if isinstance(one[1], RowsRefusedError)])
+    if suspects and not writer.written.conclusions:
+        raise suspects[0][1]
+    writer.replace(suspects)
+    writer.replace(writer.take_unchanged())
     return writer.written
 
 
@@ -49,58 +61,74 @@ class _Writer:
     batch: ClaimedBatch
     substitutes: Sequence[Substitute]
     written: Written = field(default_factory=Written)
-    suspects: list[tuple[Conclusion, DatabaseMisconfiguredError]] = field(default_factory=list)
+
+    def write(self, conclusions: Sequence[Conclusion]) -> list[Refusal]:
+        """Write *conclusions*; return those that were refused alone."""
+        search = _Search(self.batch, self.written)
+        search.write(conclusions)
+        return search.refused
+
+    def replace(self, refused: Sequence[Refusal]) -> None:
+        """Write for each of *refused* the first substitute that is not refused, too."""
+        self.written.refused += len(refused)
+        for substitute in self.substitutes:
+            refused = self.write([substitute(*refusal) for refusal in refused])
+        for conclusion, error in refused:
+            # Nothing at all can be noted of this event. It stays pending, as it was.
+            log.error(
+                "outbox: event cannot be written", event_id=conclusion.event_id, fault=str(error)
+            )
+
+    def take_unchanged(self) -> list[Refusal]:
+        """Take back what did nothing: intents that did not change, say by a trigger of PM's."""
+        changed = {message.intent_id for message in self.written.messages}
+        error = RowsRefusedError("the intent did not take the update")
+        unchanged: list[Refusal] = []
+        kept: list[Conclusion] = []
+        for conclusion in self.written.conclusions:
+            if isinstance(conclusion, Settle) and conclusion.intent_id not in changed:
+                unchanged.append((conclusion, error))
+            else:
+                kept.append(conclusion)
+        self.written.conclusions = kept
+        return unchanged
+
+
+@dataclass(slots=True)
+class _Search:
+    """Looks for the refused among some conclusions, writing all others on its way."""
+
+    batch: ClaimedBatch
+    written: Written
+    accepted: int = 0
+    refused: list[Refusal] = field(default_factory=list)
 
     def write(self, conclusions: Sequence[Conclusion]) -> None:
         """Write *conclusions*, or find out which of them cannot be."""
-        if not conclusions:
-            return
-        try:
-            self.written.messages += self.batch.write(conclusions)
-            self.written.conclusions += conclusions
-        except (RowsRefusedError, DatabaseMisconfiguredError) as error:
-            if len(conclusions) > 1:
-                middle = len(conclusions) // 2
-                self.write(conclusions[:middle])
-                self.write(conclusions[middle:])
-            elif isinstance(error, DatabaseMisconfiguredError):
-                self.suspects.append((conclusions[0], error))
+        count = len(conclusions)
+        if count > 1 and not self._may_all_be_good(count):
+            self._write_halves(conclusions)
+        elif count > 0:
+            try:
+                self.written.messages += self.batch.write(conclusions)
+            except (RowsRefusedError, DatabaseMisconfiguredError) as error:
+                if count > 1:
+                    self._write_halves(conclusions)
+                else:
+                    self.refused.append((conclusions[0], error))
             else:
-                self._write_instead(conclusions[0], error, self.substitutes)
+                self.written.conclusions += conclusions
+                self.accepted += count
 
-    def settle_suspects(self) -> None:
-        """Decide whether misconfigurations are those of rows or of everything."""
-        for conclusion, error in self.suspects:
-            if not self.written.conclusions:
-                raise error
-            self._write_instead(conclusion, error, self.substitutes)
+    def _write_halves(self, conclusions: Sequence[Conclusion]) -> None:
+        middle = len(conclusions) // 2
+        self.write(conclusions[:middle])
+        self.write(conclusions[middle:])
 
-    def retry_unchanged(self) -> None:
-        """Let events wait whose intents did not take the update, say by a trigger of PM's."""
-        changed = {message.intent_id for message in self.written.messages}
-        unchanged = [
-            conclusion
-            for conclusion in self.written.conclusions
-            if isinstance(conclusion, Settle) and conclusion.intent_id not in changed
-        ]
-        for conclusion in unchanged:
-            self.written.conclusions.remove(conclusion)
-            refusal = RowsRefusedError("the intent did not take the update")
-            self._write_instead(conclusion, refusal, self.substitutes)
+    def _may_all_be_good(self, count: int) -> bool:
+        """Whether so many in a row were good so far, on average.
 
-    def _write_instead(
-        self, refused: Conclusion, refusal: OutboxError, substitutes: Sequence[Substitute]
-    ) -> None:
-        if not substitutes:
-            # Nothing at all can be noted of this event. It stays pending, as it was.
-            log.error(
-                "outbox: event cannot be written", event_id=refused.event_id, fault=str(refusal)
-            )
-            return
-        substitute, *others = substitutes
-        conclusion = substitute(refused, refusal)
-        try:
-            self.written.messages += self.batch.write([conclusion])
-            self.written.conclusions.append(conclusion)
-        except (RowsRefusedError, DatabaseMisconfiguredError) as error:
-            self._write_instead(conclusion, error, others)
+        Where more are refused, a write of several is most likely in vain. The 2 are there for
+        the very first refusal: of what is good behind it, ever more is tried at once.
+        """
+        return count * len(self.refused) <= self.accepted + 2

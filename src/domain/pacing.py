@@ -1,13 +1,15 @@
 """How a lane paces itself: long pauses and small batches when idle, the reverse under load.
 
 Small batches share a sudden load out between lanes and end soon; large ones cost least for each
-event. Looking often is quick to see work; looking seldom is cheap.
+event, unless the database refuses many: those cost a write each, in which all locks of the batch
+are held. Looking often is quick to see work; looking seldom is cheap.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 BATCH_SIZE_MIN: Final = 64
+REFUSED_SHARE_MAX: Final = 1 / 8
 _DOUBLINGS_MAX: Final = 30
 
 
@@ -35,13 +37,15 @@ class BatchSizes:
         """The size to begin with, and the smallest there is."""
         return min(BATCH_SIZE_MIN, self.max)
 
-    def after(self, size: int, *, claimed: int) -> int:
+    def after(self, size: int, *, claimed: int, refused: int = 0) -> int:
         """Return the size that follows a batch of *size* of which *claimed* were there.
 
-        A full batch doubles it; one that is half empty, or emptier, halves it.
+        A full batch doubles it; one that is half empty, or emptier, halves it, and so does one
+        in which more than an eighth was *refused* by the database.
         """
-        if claimed >= size:
+        was_dense = refused > claimed * REFUSED_SHARE_MAX
+        if claimed >= size and not was_dense:
             return min(self.max, size * 2)
-        if claimed * 2 <= size:
+        if claimed * 2 <= size or was_dense:
             return max(self.first, size // 2)
         return size

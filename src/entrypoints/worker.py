@@ -82,7 +82,7 @@ class LaneStep:
         report = self.settle_batch(limit=self._size)
         if report.claimed >= self._size:
             self.wake_another()
-        self._size = self._sizes.after(self._size, claimed=report.claimed)
+        self._size = self._sizes.after(self._size, claimed=report.claimed, refused=report.refused)
         return report.written > 0
 
     @property

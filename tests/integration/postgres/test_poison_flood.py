@@ -1,4 +1,4 @@
-"""Ten thousand events that nothing can be made of, and a good one behind them."""
+"""Thousands of events that nothing can be made of, and a good one behind them."""
 
 from collections.abc import Iterator
 
@@ -40,6 +40,30 @@ def pour_poison(bench: PostgresBench) -> None:
         "        timestamptz '2025-12-31' + number * interval '1 ms'"
         " FROM generate_series(1, %s) AS number",
         POISON,
+    )
+
+
+def pour_refused(bench: PostgresBench, *, count: int, every: int = 1) -> None:
+    """Order *count* voids, each *every*-th with an error of the PSP's that is too long for PM."""
+    bench.execute("ALTER TABLE pm.intent ALTER COLUMN failure_reason TYPE varchar(20)")
+    bench.execute(
+        "WITH numbered AS ("
+        "  SELECT number, gen_random_uuid() AS id FROM generate_series(1, %s) AS number"
+        "), intents AS ("
+        "  INSERT INTO pm.intent (id, status, operation_type, amount_satang, currency, user_id,"
+        "                         tb_transfer_ids)"
+        "  SELECT id, 'AUTHORIZED', 'QR_PAYMENT', 100, 'THB', gen_random_uuid(), '{}'"
+        "  FROM numbered"
+        "), psp AS ("
+        "  INSERT INTO pm.psp_tx_map (intent_id, psp, last_error)"
+        "  SELECT id, 'IPPS', repeat('x', CASE number %% %s WHEN 0 THEN 21 ELSE 20 END)"
+        "  FROM numbered"
+        ")"
+        " INSERT INTO pm.outbox_event (intent_id, action, created_at)"
+        " SELECT id, 'void_pending', timestamptz '2025-12-31' + number * interval '1 ms'"
+        " FROM numbered",
+        count,
+        every,
     )
 
 
@@ -94,3 +118,41 @@ def test_what_is_due_again_leaves_room_for_what_was_never_tried(
 
         assert_settled(wallet, later, posted_satang=100)
         assert report.retried == BATCH // 2, "the oldest of the others are tried all the same"
+
+
+def test_what_the_database_refuses_holds_nobody_up_for_longer_than_a_batch(
+    wallet: Wallet, bench: PostgresBench
+) -> None:
+    # What was refused is due again at once, so that there is always a batch of it.
+    wallet.policy = RetryPolicy(backoff=Backoff(first_ms=0, max_ms=0))
+    pour_refused(bench, count=BATCH)
+    behind = wallet.add_case(POST)
+
+    assert batches_until_settled(wallet, behind) == 2
+    assert_settled(wallet, behind, posted_satang=100)
+
+    later = wallet.add_case(POST)
+    report = wallet.settle()
+    assert (report.settled, report.refused) == (1, BATCH // 2)
+    assert_settled(wallet, later, posted_satang=100)
+
+
+def test_good_rows_between_refused_ones_settle_in_the_same_batch(
+    wallet: Wallet, bench: PostgresBench
+) -> None:
+    pour_refused(bench, count=BATCH, every=2)
+
+    report = wallet.settle()
+
+    assert (report.failed, report.retried, report.refused) == (BATCH // 2,) * 3
+    assert len(wallet.announced()) == BATCH // 2
+    assert bench.execute(
+        "SELECT e.status, e.retry_count, i.status, count(*), count(a.intent_id), count(r.event_id)"
+        " FROM pm.outbox_event e JOIN pm.intent i ON i.id = e.intent_id"
+        " LEFT JOIN pm.intent_event a ON a.intent_id = i.id"
+        " LEFT JOIN pm.outbox_retry r ON r.event_id = e.id"
+        " GROUP BY 1, 2, 3 ORDER BY 1"
+    ) == [
+        ("pending", 1, "AUTHORIZED", BATCH // 2, 0, BATCH // 2),
+        ("processed", 0, "FAILED", BATCH // 2, BATCH // 2, 0),
+    ]

@@ -145,15 +145,16 @@ def test_each_event_is_counted_as_what_became_of_it() -> None:
     written = Written(
         [*changed, acknowledged, replace(RETRY, event_id=EventId(7)), REVIEW],
         [message(each) for each in (*settled, *failed)],
+        refused=1,
     )
 
     with capture_logs() as logs:
         counted = report(claimed=9, written=written)
 
     assert counted == BatchReport(
-        claimed=9, settled=3, failed=2, acknowledged=1, retried=1, reviewed=1
+        claimed=9, settled=3, failed=2, acknowledged=1, retried=1, reviewed=1, refused=1
     )
-    assert counted.written == 8
+    assert counted.written == 8, "what was refused became something else"
     assert len(logs) == 8
 
 

@@ -29,9 +29,13 @@ class FakeBatch:
     refused_retries: set[int] = field(default_factory=set)
     lost: bool = False
     written: list[Conclusion] = field(default_factory=list)
-    writes: int = 0
+    sizes: list[int] = field(default_factory=list)
     events: Sequence[ClaimedEvent] = ()
     mapped: Sequence[AccountId] = ()
+
+    @property
+    def writes(self) -> int:
+        return len(self.sizes)
 
     def fee_accounts(self, codes: Collection[AccountCode]) -> Mapping[AccountCode, MappedAccount]:
         return {}
@@ -41,7 +45,7 @@ class FakeBatch:
 
     def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
         assert conclusions, "an empty write is a wasted round trip"
-        self.writes += 1
+        self.sizes.append(len(conclusions))
         if self.lost:
             raise DatabaseUnavailableError("the connection is gone")
         for conclusion in conclusions:
@@ -104,7 +108,7 @@ def test_an_empty_batch_is_no_write() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 9])
-def test_one_refused_row_is_replaced_and_all_others_are_written(count: int) -> None:
+def test_one_refused_row_is_replaced_after_all_others_are_written(count: int) -> None:
     for bad in range(count):
         batch = FakeBatch(refused={bad})
 
@@ -113,8 +117,9 @@ def test_one_refused_row_is_replaced_and_all_others_are_written(count: int) -> N
         replaced = retry_instead(
             conclusion(bad), RowsRefusedError(f"value too long in event {bad}")
         )
-        expected = [replaced if c.event_id == bad else c for c in conclusions(count)]
-        assert written.conclusions == batch.written == expected
+        good = [c for c in conclusions(count) if c.event_id != bad]
+        assert written.conclusions == batch.written == [*good, replaced]
+        assert written.refused == 1
 
 
 def test_one_refused_row_of_500_costs_few_writes() -> None:
@@ -123,6 +128,37 @@ def test_one_refused_row_of_500_costs_few_writes() -> None:
     write_all(batch, conclusions(500), [retry_instead])
 
     assert batch.writes <= 21
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        set(range(500)),
+        set(range(499)),
+        set(range(1, 500)),
+        set(range(250)),
+        set(range(250, 500)),
+        set(range(0, 500, 2)),
+        set(range(500)) - set(range(0, 500, 3)),
+    ],
+    ids=["all", "all_but_last", "all_but_first", "former", "latter", "half", "two_of_three"],
+)
+def test_many_refused_rows_cost_a_write_each_and_their_substitutes_one(refused: set[int]) -> None:
+    batch = FakeBatch(refused=refused)
+
+    written = write_all(batch, conclusions(500), [retry_instead])
+
+    # The search for the first one comes on top, and the write of all substitutes.
+    assert batch.writes <= 500 + 12
+    assert batch.sizes[-1] == written.refused == len(refused)
+
+
+def test_good_rows_behind_a_bad_first_one_are_soon_written_together_again() -> None:
+    batch = FakeBatch(refused={0})
+
+    write_all(batch, conclusions(500), [retry_instead])
+
+    assert batch.writes <= 20
 
 
 @given(
@@ -139,9 +175,11 @@ def test_each_event_is_written_once_or_left_alone(
         written = write_all(batch, conclusions(count), [retry_instead])
 
     assert written.conclusions == batch.written
-    assert [c.event_id for c in written.conclusions] == [
+    assert sorted(c.event_id for c in written.conclusions) == [
         number for number in range(count) if number not in refused & refused_retries
     ]
+    assert written.refused == len(refused & set(range(count)))
+    assert batch.writes <= 4 * count + 1
     for each in written.conclusions:
         assert isinstance(each, Retry) is (each.event_id in refused)
     assert [m.intent_id for m in written.messages] == [c.intent_id for c in written.conclusions]
@@ -167,7 +205,7 @@ def test_the_next_substitute_is_written_if_the_first_is_refused_too() -> None:
 
     assert logs == []
     assert written.conclusions == batch.written
-    assert [type(each) for each in written.conclusions] == [Acknowledge, Retry, Acknowledge]
+    assert [type(each) for each in written.conclusions] == [Acknowledge, Acknowledge, Retry]
 
 
 def test_a_lost_connection_ends_it() -> None:

@@ -48,6 +48,19 @@ def test_a_batch_that_is_more_than_half_full_stays_as_it_is() -> None:
     assert sizes_after([64, 65], size_max=500) == [64, 128, 128]
 
 
+def test_batches_shrink_while_much_is_refused() -> None:
+    sizes = BatchSizes(max=500)
+
+    assert sizes.after(500, claimed=500, refused=63) == 250
+    assert sizes.after(250, claimed=250, refused=250) == 125
+    assert sizes.after(BATCH_SIZE_MIN, claimed=64, refused=64) == BATCH_SIZE_MIN
+    assert sizes.after(125, claimed=100, refused=100) == 64
+
+
+def test_a_few_that_are_refused_do_not_shrink_it() -> None:
+    assert BatchSizes(max=500).after(250, claimed=250, refused=31) == 500
+
+
 @pytest.mark.parametrize("size_max", [1, 20, BATCH_SIZE_MIN])
 def test_a_small_maximum_is_the_only_size(size_max: int) -> None:
     assert set(sizes_after([size_max, 0, size_max, 1], size_max=size_max)) == {size_max}

@@ -235,6 +235,7 @@ class Backlog(FakeOutbox):
     """As many events as are asked for, until none are left; notes how many."""
 
     left: int = 0
+    refused: set[int] = field(default_factory=set)
     limits: list[int] = field(default_factory=list)
 
     @contextmanager
@@ -242,7 +243,7 @@ class Backlog(FakeOutbox):
         self.limits.append(limit)
         taken = min(limit, self.left)
         self.left -= taken
-        yield FakeBatch(events=[a_claim(intent=None, psp=None)] * taken)
+        yield FakeBatch(events=[a_claim(intent=None, psp=None)] * taken, refused=self.refused)
 
 
 def lanes_on(backlog: Backlog, ledger: FaultyLedger, health: Health) -> tuple[LaneStep, list[str]]:
@@ -265,6 +266,23 @@ def test_batches_grow_under_load_and_shrink_when_it_is_over(
 
     assert backlog.limits == [64, 128, 200, 200, 100, 64]
     assert woken == ["lane"] * 3, "by full batches only"
+
+
+def test_batches_stay_small_while_the_database_refuses_what_they_write(
+    health: Health, ledger: FaultyLedger
+) -> None:
+    # Each row that is refused costs a write, and the batch's locks are held meanwhile.
+    backlog = Backlog(left=1_000, refused={a_claim().event.id})
+    step, _ = lanes_on(backlog, ledger, health)
+
+    with capture_logs():
+        step()
+        step()
+        backlog.refused = set()
+        step()
+        step()
+
+    assert backlog.limits == [64, 64, 64, 128]
 
 
 def test_each_lane_has_batches_of_its_own_size(health: Health, ledger: FaultyLedger) -> None:
