@@ -6,7 +6,7 @@ import signal
 def start() -> None:
     """Run the command line.
 
-    Importing it takes half a second, in which there is nothing to clean up: Ctrl-C ends the
+    Importing it takes a moment, in which there is nothing to clean up: Ctrl-C ends the
     process then without a traceback. Where it is ignored, for example under nohup, it stays so.
     """
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,31 +1,23 @@
-"""The console script ``outbox-worker``."""
+"""The console script ``outbox-worker``.
 
-import os
+Drivers and libraries take a second to import. Each command imports what it needs when it runs,
+so that nobody waits for those of another.
+"""
+
 import signal
 import sys
 import traceback
-from importlib.metadata import version
 from typing import Annotated
 
-import structlog
 import typer
-from dependency_injector import providers
 
-from adapters.postgres.migrations import apply_migrations
-from application.errors import OutageError, OutboxError, SharedSessionError
-from application.ports.exclusive_lock import ExclusiveLock
+from application.errors import OutageError, OutboxError
 from entrypoints import listing_commands, ordering_commands, watch_command
-from entrypoints.container import Container, running
-from entrypoints.doctor import run_doctor
 from entrypoints.exit_codes import EX_CONFIG, EX_IOERR, EX_SOFTWARE, EX_UNAVAILABLE
-from entrypoints.logs import configure_logs, lossy_stderr
 from entrypoints.options import AsJson
-from entrypoints.output import OutputLostError, checked_stdout
+from entrypoints.output import OutputLostError, checked_stdout, lossy_stderr
 from entrypoints.reconcile_command import reconcile
-from entrypoints.settings import load_database_settings, load_settings, unknown_variables
 from entrypoints.wake_up_command import app as wake_up_app
-
-log = structlog.get_logger(__name__)
 
 app = typer.Typer(
     name="outbox-worker",
@@ -69,6 +61,8 @@ def _complain(error: Exception) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(version("pm-outbox"))
         raise typer.Exit
 
@@ -103,38 +97,9 @@ def run(
     # Until the worker has its own handlers nothing is in flight.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: sys.exit(0))
-    settings = load_settings()
-    configure_logs(format=settings.log_format, level=settings.log_level)
-    for name in unknown_variables():
-        log.warning("outbox: unknown setting is ignored", variable=name)
-    if exclusive:
-        settings = settings.model_copy(update={"exclusive": True})
-    run_worker(Container(settings=providers.Object(settings)))
+    from entrypoints.process import run_process
 
-
-def run_worker(container: Container) -> None:
-    """Run the worker that *container* wires, on the main thread, until it is told to stop.
-
-    Raises:
-        SharedSessionError: it is to be exclusive, and its database has no lock to give.
-    """
-    with running(container):
-        if container.settings().exclusive:
-            _assert_lockable(container.exclusive_lock())
-        if not container.worker().run():
-            # Nothing is closed, and no interpreter taken down, under a thread that hangs in a
-            # driver. Its connections fall with the process.
-            os._exit(0)
-
-
-def _assert_lockable(lock: ExclusiveLock) -> None:
-    try:
-        lock.check()
-    except SharedSessionError as error:
-        raise SharedSessionError(f"run --exclusive: {error}") from error
-    except OutboxError:
-        # As with every other part, this is told by the worker, and over when it is over.
-        return
+    run_process(exclusive=exclusive)
 
 
 @app.command()
@@ -143,6 +108,10 @@ def migrate() -> None:
 
     The role needs the right to create tables in schema pm; docs/running.md says more.
     """
+    from adapters.postgres.migrations import apply_migrations
+    from entrypoints.logs import configure_logs
+    from entrypoints.settings import load_database_settings
+
     settings = load_database_settings()
     configure_logs(format=settings.log_format, level=settings.log_level)
     report = apply_migrations(settings.database_url.get_secret_value())
@@ -157,9 +126,9 @@ def migrate() -> None:
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Examine everything the worker depends on; exit 1 when anything stops its work."""
-    settings = load_settings()
-    configure_logs(format=settings.log_format, level="error")
-    raise typer.Exit(run_doctor(Container(settings=providers.Object(settings)), as_json=as_json))
+    from entrypoints.doctor import run_doctor
+
+    raise typer.Exit(run_doctor(as_json=as_json))
 
 
 app.command()(reconcile)
@@ -181,7 +150,6 @@ def demo(
     ] = False,
 ) -> None:
     """Show the main job on servers of its own; exit 1 when an invariant is broken."""
-    # Here, since no other command needs the packages of the extra "demo".
     from rich.console import Console
 
     from entrypoints.demo.run import Options, run_demo

@@ -33,11 +33,7 @@ from entrypoints.adapter_builders import (
     build_arrivals,
     build_exclusive_lock,
     build_ledger,
-    build_notifications_redis,
-    build_notifier,
     build_pool,
-    build_redis,
-    build_status_publisher,
 )
 from entrypoints.diagnosis import build_diagnose
 from entrypoints.exclusive import Turn
@@ -50,6 +46,12 @@ from entrypoints.loop_builders import (
     build_turn_keeper,
 )
 from entrypoints.loops import Loop, Pace
+from entrypoints.redis_builders import (
+    build_notifications_redis,
+    build_notifier,
+    build_redis,
+    build_status_publisher,
+)
 from entrypoints.settings import Settings, load_settings
 from entrypoints.worker import LaneStep, Worker
 from entrypoints.worker_builders import (

@@ -16,11 +16,8 @@ from application.ports.ledger import Ledger
 from application.ports.probe import Probe
 from application.use_cases.diagnose import Diagnose
 from domain.concluding import Rules
-from entrypoints.adapter_builders import (
-    build_account_map,
-    build_notifications_redis,
-    build_redis,
-)
+from entrypoints.adapter_builders import build_account_map
+from entrypoints.redis_builders import build_notifications_redis, build_redis
 from entrypoints.settings import NOTIFICATIONS_STREAM, Settings, connections_needed
 from entrypoints.worker_builders import known_fee_codes
 

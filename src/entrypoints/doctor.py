@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from dependency_injector import providers
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -12,14 +13,23 @@ from rich.text import Text
 
 from domain.findings import Finding, Verdict
 from entrypoints.container import Container
+from entrypoints.logs import configure_logs
 from entrypoints.rendering import stdout_console
+from entrypoints.settings import load_settings
 
 _STYLES: Final = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.RED: "bold red"}
 _MARKS: Final = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.RED: "RED"}
 
 
-def run_doctor(container: Container, *, as_json: bool) -> int:
-    """Make the diagnosis that *container* wires, print it, and return the exit code."""
+def run_doctor(*, as_json: bool) -> int:
+    """Diagnose what the environment names, print what was found, and return the exit code.
+
+    Raises:
+        SettingsError: a setting is missing or bad.
+    """
+    settings = load_settings()
+    configure_logs(format=settings.log_format, level="error")
+    container = Container(settings=providers.Object(settings))
     try:
         findings = container.diagnose()()
     finally:

@@ -1,19 +1,13 @@
 """Log lines: JSON for machines, colours for people, one stream, never a secret."""
 
-import io
 import logging
-import os
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final
 
 import structlog
 from structlog.typing import Processor
 
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from entrypoints.output import lossy_stderr
 
-_STDERR: Final = 2
 _TIMESTAMP: Final = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
 NOISY_LOGGERS: Final = {
@@ -23,29 +17,6 @@ NOISY_LOGGERS: Final = {
     "tigerbeetle": logging.ERROR,
     "yoyo": logging.WARNING,
 }
-
-
-class _LossyFile(io.FileIO):
-    """A file that drops what it cannot take."""
-
-    def write(self, data: "ReadableBuffer", /) -> int:
-        try:
-            return os.write(self.fileno(), data)
-        except OSError:
-            return memoryview(data).nbytes
-
-
-def lossy_stderr() -> TextIO:
-    """Open stderr such that writing never fails.
-
-    Its reader may be gone, its disk full: that is no reason to stop settling. Since nothing
-    stays behind in a buffer, the interpreter does not fail at its end either.
-    """
-    if sys.__stderr__ is None:
-        # It was closed when we were started; its number may be that of a connection by now.
-        return Path(os.devnull).open("w")
-    file = io.BufferedWriter(_LossyFile(_STDERR, "w", closefd=False))
-    return io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def configure_logs(*, format: str, level: str) -> None:

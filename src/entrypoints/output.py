@@ -1,15 +1,20 @@
-"""Standard output: whatever text there is can be written, and a failure to write has a name."""
+"""Standard output and standard error, which take whatever text there is.
+
+A failure to write to the first has a name; one to write to the second does not count.
+"""
 
 import errno
 import io
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _STDOUT: Final = 1
+_STDERR: Final = 2
 
 
 class OutputLostError(Exception):
@@ -65,3 +70,26 @@ def require_stdout() -> TextIO:
     if stdout is None:
         raise OutputLostError("it is closed")
     return stdout
+
+
+class _LossyFile(io.FileIO):
+    """A file that drops what it cannot take."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return os.write(self.fileno(), data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def lossy_stderr() -> TextIO:
+    """Open stderr such that writing never fails.
+
+    Its reader may be gone, its disk full: that is no reason to stop settling. Since nothing
+    stays behind in a buffer, the interpreter does not fail at its end either.
+    """
+    if sys.__stderr__ is None:
+        # It was closed when we were started; its number may be that of a connection by now.
+        return Path(os.devnull).open("w")
+    file = io.BufferedWriter(_LossyFile(_STDERR, "w", closefd=False))
+    return io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", line_buffering=True)

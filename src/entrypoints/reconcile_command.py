@@ -10,10 +10,7 @@ import typer
 from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
 from entrypoints.durations import parse_duration, parse_moment
-from entrypoints.logs import configure_logs
 from entrypoints.options import AsJson, Yes
-from entrypoints.reconcile import BadPeriodError, Request, run_reconcile
-from entrypoints.settings import load_ledger_settings
 
 T = TypeVar("T")
 
@@ -63,6 +60,11 @@ def reconcile(  # noqa: PLR0913, PLR0917
         raise typer.BadParameter("name either intents or a period: a period is for all intents")
     if fix and as_json and not yes:
         raise typer.BadParameter("with --json nobody can be asked: add --yes", param_hint="--fix")
+    # See entrypoints.cli.
+    from entrypoints.logs import configure_logs
+    from entrypoints.reconcile import BadPeriodError, Request, run_reconcile
+    from entrypoints.settings import load_ledger_settings
+
     request = Request(
         intent_ids=tuple(map(IntentId, intents or ())),
         since=_parsed(parse_moment, "--since", since or "24h"),

@@ -1,16 +1,8 @@
 """``outbox-worker wake-up``: the trigger that tells workers of new orders, on and off."""
 
-import json
-from collections.abc import Callable
-from typing import Final
-
 import typer
 
-from adapters.postgres.wake_up import LOCK_TIMEOUT_S, Trigger, switch_off, switch_on, wake_up_state
-from entrypoints.asking import is_confirmed
-from entrypoints.logs import configure_logs
 from entrypoints.options import AsJson, Yes
-from entrypoints.settings import load_database_settings
 
 app = typer.Typer(
     help="Let the database wake idle workers when an order comes; without it they look by"
@@ -18,64 +10,27 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_LOCK: Final = (
-    "This locks pm.outbox_event for an instant. Where that cannot be had within"
-    f" {LOCK_TIMEOUT_S} s, nothing is changed."
-)
-_ON: Final = f"""\
-Adds a trigger to pm.outbox_event, the payment manager's table: each statement that inserts
-events sends a notification when its transaction commits, and an idle worker looks at once.
-
-It costs: commits that insert events take a lock which the whole server shares, so that they
-happen one after the other; 8 producers at once lost about 45 % of their commits a second. Leave
-it off where throughput counts for more than the first half second.
-
-{_LOCK} The role must own the table.
-"""
-_OFF: Final = f"""\
-Removes the trigger that `outbox-worker wake-up on` added. Workers go on by polling.
-
-{_LOCK} The role must own the table.
-"""
-
 
 @app.command()
 def on(yes: Yes = False) -> None:
     """Add the trigger; nothing happens where it is there."""
-    _switch(switch_on, to=Trigger.ON, explanation=_ON, yes=yes)
+    # See entrypoints.cli.
+    from entrypoints.wake_up_switch import turn_on
+
+    turn_on(yes=yes)
 
 
 @app.command()
 def off(yes: Yes = False) -> None:
     """Remove the trigger; nothing happens where it is not there."""
-    _switch(switch_off, to=Trigger.OFF, explanation=_OFF, yes=yes)
+    from entrypoints.wake_up_switch import turn_off
+
+    turn_off(yes=yes)
 
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
     """Say whether the trigger is there, and how full the server's queue of notifications is."""
-    state = wake_up_state(_dsn())
-    if as_json:
-        typer.echo(json.dumps({"trigger": state.trigger, "queue_usage": state.queue_usage}))
-        return
-    typer.echo(f"trigger      {state.trigger}")
-    typer.echo(f"queue usage  {state.queue_usage:.1%}")
+    from entrypoints.wake_up_switch import print_status
 
-
-def _switch(change: Callable[[str], None], *, to: Trigger, explanation: str, yes: bool) -> None:
-    dsn = _dsn()
-    if wake_up_state(dsn).trigger is to:
-        typer.echo(f"nothing to do: wake-up is {to}")
-        return
-    typer.echo(explanation)
-    if not yes and not is_confirmed(f"Switch wake-up {to}?"):
-        typer.echo("nothing was done", err=True)
-        raise typer.Exit(1)
-    change(dsn)
-    typer.echo(f"wake-up is {to}")
-
-
-def _dsn() -> str:
-    settings = load_database_settings()
-    configure_logs(format=settings.log_format, level=settings.log_level)
-    return settings.database_url.get_secret_value()
+    print_status(as_json=as_json)

@@ -13,11 +13,8 @@ from application.errors import UnknownIntentError
 from domain.live_status import StatusUpdate
 from domain.sanitising import on_one_line
 from entrypoints.durations import parse_duration
-from entrypoints.live_status import LiveStatus
-from entrypoints.logs import configure_logs
 from entrypoints.options import AsJson
 from entrypoints.output import require_stdout
-from entrypoints.settings import load_live_status_settings
 
 INTERRUPTED: Final = 128 + signal.SIGINT
 
@@ -45,6 +42,11 @@ def watch(
     that fails. Exit 0 when all are final, 1 when the time is over or there is no such intent, 130
     after Ctrl-C. With --json, each change is one JSON document on one line.
     """
+    # See entrypoints.cli.
+    from entrypoints.live_status import LiveStatus
+    from entrypoints.logs import configure_logs
+    from entrypoints.settings import load_live_status_settings
+
     timeout_s = None if timeout is None else _seconds(timeout, "--timeout")
     poll_interval_s = _seconds(poll, "--poll")
     if not poll_interval_s:

@@ -7,7 +7,6 @@ nothing behind, neither half of a file nor a lock, and several at once take turn
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -17,6 +16,7 @@ from yoyo.connections import parse_uri
 
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import connect_error, translated_errors
+from adapters.postgres.migrations_folder import migrations_folder
 from adapters.postgres.pool import worker_conninfo
 from adapters.postgres.schema import (
     PAYMENT_MANAGER_COLUMNS,
@@ -73,13 +73,6 @@ def apply_migrations(dsn: str) -> MigrationReport:
     return MigrationReport(
         applied=tuple(one.id for one in lacking), recognised=tuple(one.id for one in recognised)
     )
-
-
-def migrations_folder() -> Path:
-    """Return where the files are: in an installed package, or at the top of a checkout."""
-    here = Path(__file__).resolve()
-    installed = here.with_suffix("")
-    return installed if installed.is_dir() else here.parents[3] / "migrations"
 
 
 def _is_payment_managers(connection: BoundedConnection) -> bool:

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from domain.intents import IntentId
 from domain.retry import Backoff, RetryPolicy
-from entrypoints import cli, operator_builders
+from entrypoints import cli, logs
 from tests.contracts.ledger import new_id
 from tests.contracts.wallet import POST, VOID, Case, Wallet, a_psp_record
 from tests.integration.operator.conftest import Run, document
@@ -229,7 +229,7 @@ def test_hostile_and_odd_values_break_no_listing(
 
     # Within this process: so many commands would take long to start.
     monkeypatch.setenv("DATABASE_URL", bench.url)
-    monkeypatch.setattr(operator_builders, "configure_logs", lambda **_: None)
+    monkeypatch.setattr(logs, "configure_logs", lambda **_: None)
     for command in (*LISTS, "show"):
         arguments = [command, str(case.intent_id)] if command == "show" else [command]
         people = CliRunner().invoke(cli.app, arguments)

@@ -361,8 +361,8 @@ def test_what_the_outputs_encoding_lacks_is_written_as_an_escape(
 
 def test_a_fault_of_ours_is_no_difference_either(wallet: Wallet, settings: dict[str, str]) -> None:
     done = run_shell(
-        f'"{sys.executable}" -c "from entrypoints import cli;'
-        ' cli.load_settings = lambda: 1 / 0; cli.main()" doctor',
+        f'"{sys.executable}" -c "from entrypoints import cli, settings;'
+        ' settings.load_settings = lambda: 1 / 0; cli.main()" doctor',
         settings,
     )
 

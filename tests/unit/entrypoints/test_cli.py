@@ -12,7 +12,7 @@ from application.errors import (
     OutboxError,
     SharedSessionError,
 )
-from entrypoints import cli
+from entrypoints import cli, process
 from entrypoints.container import Container
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -28,7 +28,7 @@ def signal_handlers() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "configure_logs", lambda **_: None)
+    monkeypatch.setattr(process, "configure_logs", lambda **_: None)
     monkeypatch.setenv("DATABASE_URL", "postgresql://worker@127.0.0.1:1/pm")
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("TIGERBEETLE_ADDRESSES", "127.0.0.1:1")
@@ -43,7 +43,7 @@ def test_signal_that_comes_before_the_worker_runs_is_an_orderly_end(
         signal.raise_signal(number)
         pytest.fail("it went on")
 
-    monkeypatch.setattr(cli, "run_worker", is_told_to_stop)
+    monkeypatch.setattr(process, "run_worker", is_told_to_stop)
 
     with pytest.raises(SystemExit) as ended:
         cli.run(exclusive=False)
@@ -61,7 +61,7 @@ def test_exclusive_is_a_flag_and_a_setting(
     monkeypatch.setenv("OUTBOX_EXCLUSIVE", variable)
     seen: list[bool] = []
     monkeypatch.setattr(
-        cli, "run_worker", lambda container: seen.append(container.settings().exclusive)
+        process, "run_worker", lambda container: seen.append(container.settings().exclusive)
     )
 
     cli.run(exclusive=flag)
@@ -94,7 +94,7 @@ class FakeWorker:
 def run_exclusive(monkeypatch: pytest.MonkeyPatch, lock: FakeLock, worker: FakeWorker) -> None:
     monkeypatch.setenv("OUTBOX_EXCLUSIVE", "true")
     monkeypatch.setenv("OUTBOX_HEALTH_PORT", "0")
-    cli.run_worker(
+    process.run_worker(
         Container(exclusive_lock=providers.Object(lock), worker=providers.Object(worker))
     )
 
