@@ -6,7 +6,7 @@ it may break (a database, keys, a private server) fresh.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import hypothesis
 import pytest
@@ -98,9 +98,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(postgres_cluster: PostgresServer) -> Iterator[PostgresServer]:
     """The run's own Postgres. Do not stop it: ``private_postgres`` is there for that."""
-    with PostgresServer() as server:
+    with PostgresServer(copy_of=postgres_cluster) as server:
         yield server
 
 
@@ -129,10 +129,17 @@ def empty_database_url(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.drop_database(name)
 
 
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[PostgresServer]:
+    """A Postgres that is never started: to make one takes seconds, and to copy it does not."""
+    with closing(PostgresServer()) as server:
+        yield server
+
+
 @pytest.fixture
-def private_postgres() -> Iterator[PostgresServer]:
+def private_postgres(postgres_cluster: PostgresServer) -> Iterator[PostgresServer]:
     """A running Postgres for one test, which may stop, kill, pause and start it."""
-    with PostgresServer() as server:
+    with PostgresServer(copy_of=postgres_cluster) as server:
         yield server
 
 

@@ -58,6 +58,15 @@ class TestPostgres:
             with pytest.raises(psycopg.OperationalError):
                 connection.execute("SELECT 1")
 
+    def test_a_private_server_is_not_the_one_that_all_tests_share(
+        self, postgres_server: PostgresServer, private_postgres: PostgresServer
+    ) -> None:
+        folders = set()
+        for server in (postgres_server, private_postgres):
+            with psycopg.connect(server.url()) as connection:
+                folders.add(connection.execute("SHOW data_directory").fetchone())
+        assert len(folders) == 2
+
     @pytest.mark.parametrize("end", [PostgresServer.stop, PostgresServer.kill])
     def test_committed_rows_survive_the_end_of_the_server(
         self, private_postgres: PostgresServer, end: Callable[[PostgresServer], None]

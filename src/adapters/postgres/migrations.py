@@ -16,7 +16,7 @@ from yoyo.connections import parse_uri
 
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import connect_error, translated_errors
-from adapters.postgres.migrations_folder import migrations_folder
+from adapters.postgres.migration_files import LOG_TABLE, migrations_folder
 from adapters.postgres.pool import worker_conninfo
 from adapters.postgres.schema import (
     PAYMENT_MANAGER_COLUMNS,
@@ -28,9 +28,6 @@ from application.errors import DatabaseMisconfiguredError
 
 _LOCK_KEY: Final = 0x706D_6F75_7462_6F78
 _LOCK_TIMEOUT_S: Final = 60
-LOG_TABLE: Final = "outbox_migration"
-"""Where, in schema pm, it is noted which were applied."""
-
 PAYMENT_MANAGER_FILES: Final = ("0000_init", "0001_payment_manager")
 """What makes the payment manager's tables on a database that it has not made."""
 

@@ -6,8 +6,7 @@ from typing import Final
 from psycopg import sql
 
 from adapters.postgres.connection import BoundedConnection
-from adapters.postgres.migrations import LOG_TABLE
-from adapters.postgres.migrations_folder import migrations_folder
+from adapters.postgres.migration_files import LOG_TABLE, migrations_folder
 from adapters.postgres.schema import (
     PAYMENT_MANAGER_COLUMNS,
     exists,

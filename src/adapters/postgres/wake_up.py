@@ -13,7 +13,7 @@ from typing import Final
 import psycopg
 
 from adapters.postgres.connection import BoundedConnection
-from adapters.postgres.migrations_folder import migrations_folder
+from adapters.postgres.migration_files import migrations_folder
 from adapters.postgres.probe_connection import probe_connection
 from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError
 

@@ -54,26 +54,21 @@ class PostgresServer(LocalServer):
     stop_signal = signal.SIGINT  # "fast": ends the sessions, then stops in order
     death_signal = signal.SIGQUIT  # "immediate": the children end as well
 
-    def __init__(self) -> None:
-        """Make the folder and the cluster in it; the server is not started yet."""
+    def __init__(self, *, copy_of: "PostgresServer | None" = None) -> None:
+        """Make the folder and the cluster in it; the server is not started yet.
+
+        A copy of one that is not running either, and stays there as long as the copy, takes a
+        tenth of the time.
+        """
         super().__init__(user=UNPRIVILEGED_USER if os.geteuid() == 0 else None)
-        self._binaries = self._find_binaries()
+        self._binaries: Path = self._find_binaries() if copy_of is None else copy_of._binaries
         # Copying a template is then ten times as fast, and every test waits for one.
         self._data = self.own_folder(memory_bytes_min=MEMORY_BYTES_MIN) / "data"
         self._database_numbers = itertools.count(1)
-        self.run(
-            [
-                str(self._binaries / "initdb"),
-                f"--pgdata={self._data}",
-                f"--username={SUPERUSER}",
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale-provider=builtin",
-                "--locale=C.UTF-8",
-                "--no-sync",
-                "--no-instructions",
-            ]
-        )
+        if copy_of is None:
+            self._make_cluster()
+        else:
+            self.run(["cp", "-a", str(copy_of._data), str(self._data)])
 
     def command(self) -> list[str]:
         """Return the postmaster, in the foreground."""
@@ -126,6 +121,21 @@ class PostgresServer(LocalServer):
             sql.SQL(
                 "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = {}"
             ).format(sql.Literal(name)),
+        )
+
+    def _make_cluster(self) -> None:
+        self.run(
+            [
+                str(self._binaries / "initdb"),
+                f"--pgdata={self._data}",
+                f"--username={SUPERUSER}",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale-provider=builtin",
+                "--locale=C.UTF-8",
+                "--no-sync",
+                "--no-instructions",
+            ]
         )
 
     def _administer(self, *statements: sql.Composed) -> None:

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from adapters.postgres import wake_up
+from adapters.postgres.migration_files import migrations_folder
 from adapters.postgres.migrations import apply_migrations
-from adapters.postgres.migrations_folder import migrations_folder
 from adapters.postgres.wake_up import CHANNEL, Trigger, switch_off, switch_on, wake_up_state
 from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError
 from tests.helpers.worker_process import run_command

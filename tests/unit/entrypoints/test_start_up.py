@@ -50,3 +50,10 @@ def test_what_touches_only_postgres_waits_for_no_other_driver(command: str) -> N
 
     assert "psycopg" in imported, "it got as far as the database"
     assert imported & NOT_FOR_POSTGRES == set()
+
+
+def test_a_worker_does_not_wait_for_what_migrates() -> None:
+    imported = modules_imported_by("run")
+
+    assert {"redis", "tigerbeetle"} <= imported
+    assert "yoyo" not in imported

@@ -1,6 +1,13 @@
-"""Where the files of the migrations are, for those who only read some of them."""
+"""The files of the migrations, and the log of them: for those who apply none.
+
+Apart from ``migrations``, since the library that applies them takes a while to import.
+"""
 
 from pathlib import Path
+from typing import Final
+
+LOG_TABLE: Final = "outbox_migration"
+"""Where, in schema pm, it is noted which were applied."""
 
 
 def migrations_folder() -> Path:
