@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from adapters.postgres.beginning import Beginning
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_write_errors
 from adapters.postgres.event_store import PostgresEventStore
@@ -72,14 +73,13 @@ def order_all(settings: LedgerSettings, differences: Sequence[Difference]) -> It
             the next one may be.
     """
     conninfo = worker_conninfo(
-        settings.database_url.get_secret_value(),
-        statement_timeout_ms=settings.statement_timeout_ms,
-        application_name=APPLICATION_NAME,
+        settings.database_url.get_secret_value(), application_name=APPLICATION_NAME
     )
     # Once for all, as it reads all intents, and before any of them is locked.
     sharing = build_intent_records(settings).sharing([one.intent_id for one in differences])
     answer_timeout_s = settings.statement_timeout_ms / 1_000 + ANSWER_MARGIN_S
     with own_connection(conninfo, answer_timeout_s=answer_timeout_s) as connection:
+        connection.beginning = Beginning(statement_timeout_ms=settings.statement_timeout_ms)
         for difference in differences:
             yield _order(connection, difference, sharing)
 
@@ -88,7 +88,7 @@ def _order(
     connection: BoundedConnection, difference: Difference, sharing: Set[IntentId]
 ) -> Ordered:
     try:
-        with connection.transaction():
+        with connection.begun():
             answer = OrderAgain(store=PostgresEventStore(connection), sharing=sharing)(difference)
             with translated_write_errors():
                 # What the payment manager defers to the commit is refused here, for this one.

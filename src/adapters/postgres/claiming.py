@@ -238,6 +238,7 @@ def _retries_in_use(connection: BoundedConnection, events: list[int]) -> set[int
 def _hold_only(connection: BoundedConnection, held: Held) -> Held:
     """Let go of every lock but those of *held*. Nothing has been written yet."""
     connection.rollback()
+    connection.begin()
     connection.execute(KEEP_INDEX_ORDER)
     if not held.events:
         return held

@@ -4,12 +4,16 @@ The server's own time-outs do not help against a server, a pooler or a proxy tha
 its kernel goes on acknowledging packets, and libpq goes on waiting.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Final, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
+
+from adapters.postgres.beginning import Beginning
 
 ANSWER_TIMEOUT_S: Final = 35.0
 
@@ -20,6 +24,28 @@ class BoundedConnection(psycopg.Connection[TupleRow]):
     """Closes itself when an answer takes longer than ``answer_timeout_s``."""
 
     answer_timeout_s: float = ANSWER_TIMEOUT_S
+    beginning: Beginning = Beginning()
+
+    def begin(self, beginning: Beginning | None = None) -> None:
+        """Begin a transaction as *beginning* says, by default this connection's own.
+
+        One round trip, as a bare BEGIN. The connection must be in autocommit mode: else the
+        driver sends a BEGIN of its own first.
+        """
+        self.execute((beginning or self.beginning).message(self.info.options).encode())
+
+    @contextlib.contextmanager
+    def begun(self, beginning: Beginning | None = None) -> Iterator[None]:
+        """Run the block in a transaction of its own: commit when it ends normally."""
+        self.begin(beginning)
+        try:
+            yield
+        except BaseException:
+            # The reason is what counts, not that the connection broke meanwhile.
+            with contextlib.suppress(psycopg.Error):
+                self.rollback()
+            raise
+        self.commit()
 
     def wait(
         self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None

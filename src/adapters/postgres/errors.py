@@ -44,8 +44,8 @@ _CONNECT_MISCONFIGURATION: Final = re.compile(
 )
 _CONNECT_REMEDY: Final = "check DATABASE_URL"
 _POOLER_REMEDY: Final = (
-    "a pooler refuses our time-outs: connect to Postgres itself, or set"
-    " ignore_startup_parameters = options in pgbouncer, and the time-outs for the role"
+    "a pooler refuses what DATABASE_URL or PGOPTIONS sets: take it out there, and set it for"
+    " the role (ALTER ROLE ... SET ...)"
 )
 
 

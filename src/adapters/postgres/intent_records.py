@@ -6,23 +6,21 @@ the server keeps the ids, and no snapshot. Each page is then read in a transacti
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg import IsolationLevel, sql
+from psycopg import sql
 
+from adapters.postgres.beginning import STATEMENT_TIMEOUT_MS, Beginning
 from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.errors import translated_errors
 from adapters.postgres.own_connection import own_connection
-from adapters.postgres.pool import (
-    ANSWER_MARGIN_S,
-    CONNECT_TIMEOUT_S,
-    STATEMENT_TIMEOUT_MS,
-    worker_conninfo,
-)
+from adapters.postgres.pool import ANSWER_MARGIN_S, CONNECT_TIMEOUT_S, worker_conninfo
 from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
+from adapters.postgres.session import OwnSession
 from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId
 from domain.reconciliation.record import ByIds, EventRecord, IntentRecord, Selection
@@ -37,9 +35,6 @@ SELECTION_TIMEOUT_MS: Final = 600_000
 """For the statements that walk over all intents; there is no index that they could use."""
 
 APPLICATION_NAME: Final = "outbox-worker reconcile"
-
-# A page's statements cost too little to be compiled, and look too dear not to be.
-_SERVER_SETTINGS: Final = {"default_transaction_read_only": "on", "jit": "off"}
 
 _NAMED: Final = sql.SQL("i.id = ANY(%(ids)s::uuid[])")
 # A time to come, an infinite one and none are in every period: they could be in none else.
@@ -156,7 +151,11 @@ Rows = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresIntentRecords:
-    """``IntentRecords``, each answer over a read-only connection of its own."""
+    """``IntentRecords``, each answer over a connection of its own, and only by reading.
+
+    What comes in pages needs a session of its own, for its cursor: behind a pooler in
+    transaction mode it raises ``SharedSessionError``.
+    """
 
     dsn: str
     connect_timeout_s: int = CONNECT_TIMEOUT_S
@@ -166,21 +165,21 @@ class PostgresIntentRecords:
 
     def now(self) -> datetime:
         """See ``IntentRecords.now``."""
-        with self._connection() as connection:
+        with self._connection() as connection, connection.begun():
             ((now,),) = connection.execute("SELECT now()").fetchall()
         found: datetime = now
         return found
 
     def pages(self, selection: Selection) -> Iterator[Sequence[IntentRecord]]:
         """See ``IntentRecords.pages``."""
-        with self._connection() as connection:
+        with self._session() as connection:
             for rows in self._pages_of(connection, _SELECT, selection):
                 for ids in _portions(rows, self.page_transfers):
                     yield _read_page(connection, ids)
 
     def shared_transfers(self, selection: Selection) -> Iterator[SharedTransfer]:
         """See ``IntentRecords.shared_transfers``."""
-        with self._connection() as connection:
+        with self._session() as connection:
             for rows in self._pages_of(connection, _SHARED, selection):
                 for transfer_id, intent_id, times, listers, *first in rows:
                     yield SharedTransfer(
@@ -193,28 +192,49 @@ class PostgresIntentRecords:
 
     def sharing(self, intent_ids: Collection[IntentId]) -> Set[IntentId]:
         """See ``IntentRecords.sharing``."""
-        with self._connection() as connection:
-            _allow(connection, SELECTION_TIMEOUT_MS)
+        with self._connection() as connection, _selecting(connection):
             rows = connection.execute(_SHARING, {"ids": list(intent_ids)}).fetchall()
         return {IntentId(intent_id) for (intent_id,) in rows}
 
-    def _connection(self) -> AbstractContextManager[BoundedConnection]:
+    @contextmanager
+    def _connection(self) -> Iterator[BoundedConnection]:
         conninfo = worker_conninfo(
-            self.dsn,
-            connect_timeout_s=self.connect_timeout_s,
-            application_name=APPLICATION_NAME,
-            server_settings=_SERVER_SETTINGS,
+            self.dsn, connect_timeout_s=self.connect_timeout_s, application_name=APPLICATION_NAME
         )
-        return own_connection(conninfo, answer_timeout_s=self.connect_timeout_s)
+        with own_connection(conninfo, answer_timeout_s=self.connect_timeout_s) as connection:
+            self._prepare(connection)
+            yield connection
+
+    @contextmanager
+    def _session(self) -> Iterator[BoundedConnection]:
+        session = OwnSession(
+            self.dsn,
+            name=APPLICATION_NAME,
+            connect_timeout_s=self.connect_timeout_s,
+            # Between two pages it is idle for as long as the ledger and the reader take.
+            idle_timeout_s=None,
+        )
+        with closing(session), translated_errors():
+            self._prepare(session.connection)
+            yield session.connection
+
+    def _prepare(self, connection: BoundedConnection) -> None:
+        # A page's statements cost too little to be compiled, and look too dear not to be.
+        connection.beginning = Beginning(
+            isolation="REPEATABLE READ",
+            is_read_only=True,
+            compiles=False,
+            statement_timeout_ms=self.statement_timeout_ms,
+        )
 
     def _pages_of(
         self, connection: BoundedConnection, query: sql.SQL, selection: Selection
     ) -> Iterator[Rows]:
         """Yield the rows of *query* as they were when it began, a page at a time."""
         selected, parameters = _condition(selection)
-        _allow(connection, SELECTION_TIMEOUT_MS)
-        connection.execute(_DECLARE.format(query=query.format(selected=selected)), parameters)
-        _allow(connection, self.statement_timeout_ms)
+        with _selecting(connection):
+            connection.execute(_DECLARE.format(query=query.format(selected=selected)), parameters)
+        connection.answer_timeout_s = self.statement_timeout_ms / 1_000 + ANSWER_MARGIN_S
         fetch = sql.SQL("FETCH {} FROM selected").format(self.page_intents)
         while rows := connection.execute(fetch).fetchall():
             yield rows
@@ -240,17 +260,18 @@ def _condition(selection: Selection) -> tuple[sql.SQL, Mapping[str, object]]:
     return _IN_PERIOD, {"since": selection.since, "until": selection.until}
 
 
-def _allow(connection: BoundedConnection, timeout_ms: int) -> None:
-    """Let each statement from now on take *timeout_ms*."""
-    connection.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout_ms}ms"])
-    connection.answer_timeout_s = timeout_ms / 1_000 + ANSWER_MARGIN_S
+@contextmanager
+def _selecting(connection: BoundedConnection) -> Iterator[None]:
+    """Run the block in a transaction that may walk over all intents."""
+    with connection.begun():
+        connection.execute(f"SET LOCAL statement_timeout = '{SELECTION_TIMEOUT_MS}ms'")
+        connection.answer_timeout_s = SELECTION_TIMEOUT_MS / 1_000 + ANSWER_MARGIN_S
+        yield
 
 
 def _read_page(connection: BoundedConnection, ids: Sequence[str]) -> Sequence[IntentRecord]:
-    connection.isolation_level = IsolationLevel.REPEATABLE_READ
-    connection.read_only = True
     parameters = {"ids": f"{{{','.join(ids)}}}"}
-    with connection.transaction():
+    with connection.begun():
         intents = connection.execute(_READ_INTENTS, parameters).fetchall()
         events = connection.execute(_READ_EVENTS, parameters).fetchall()
         lines = connection.execute(_READ_LINES, parameters).fetchall()

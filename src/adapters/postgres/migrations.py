@@ -9,14 +9,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
-import psycopg
 from yoyo import internalmigrations, read_migrations
 from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 from yoyo.connections import parse_uri
 
 from adapters.postgres.connection import BoundedConnection
-from adapters.postgres.errors import connect_error, translated_errors
 from adapters.postgres.migration_files import LOG_TABLE, migrations_folder
+from adapters.postgres.own_connection import own_connection
 from adapters.postgres.pool import worker_conninfo
 from adapters.postgres.schema import (
     PAYMENT_MANAGER_COLUMNS,
@@ -87,12 +86,10 @@ def _is_payment_managers(connection: BoundedConnection) -> bool:
 
 @contextmanager
 def _exclusive_transaction(dsn: str) -> Iterator[BoundedConnection]:
-    try:
-        connection = BoundedConnection.connect(worker_conninfo(dsn), autocommit=True)
-    except psycopg.Error as error:
-        raise connect_error(error) from error
-    connection.answer_timeout_s = 2 * _LOCK_TIMEOUT_S
-    with translated_errors(), connection, connection.transaction():
+    with (
+        own_connection(worker_conninfo(dsn), answer_timeout_s=2 * _LOCK_TIMEOUT_S) as connection,
+        connection.begun(),
+    ):
         connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'")
         connection.execute("SET LOCAL statement_timeout = 0")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])

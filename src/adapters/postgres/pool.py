@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from adapters.postgres.beginning import STATEMENT_TIMEOUT_MS, Beginning
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import connect_error, translated_errors
 from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableError, OutboxError
@@ -20,24 +21,13 @@ from application.errors import DatabaseMisconfiguredError, DatabaseUnavailableEr
 Pool = ConnectionPool[BoundedConnection]
 
 CONNECT_TIMEOUT_S: Final = 5
-STATEMENT_TIMEOUT_MS: Final = 30_000
 ANSWER_MARGIN_S: Final = 5
 """An answer that takes so much longer than the server's own time-out is not to be expected."""
 
 APPLICATION_NAME: Final = "outbox-worker"
 
-# Sent when a session starts. READ COMMITTED is what the claim's fresh statement relies on,
-# whatever the database's own default is.
-_SERVER_SETTINGS: Final = {
-    "lock_timeout": "5s",
-    # Longer than the ledger may take within a claim. A frozen worker must give its locks back.
-    "idle_in_transaction_session_timeout": "120s",
-    "default_transaction_isolation": "read committed",
-    # The driver reads times in this form only, whatever the role's or the database's own is.
-    "datestyle": "iso",
-    "timezone": "utc",
-}
-# A server whose machine vanished is noticed within about 20 s.
+# A server whose machine vanished is noticed within about 20 s. None of these is one that a
+# pooler refuses.
 _CLIENT_SETTINGS: Final[Mapping[str, str | int]] = {
     "client_encoding": "utf8",
     "keepalives_idle": 10,
@@ -74,7 +64,10 @@ def build_pool(
         else answer_timeout_s
     )
 
+    beginning = Beginning(statement_timeout_ms=statement_timeout_ms)
+
     def configure(connection: BoundedConnection) -> None:
+        connection.beginning = beginning
         connection.answer_timeout_s = answer_s
 
     def check(connection: BoundedConnection) -> None:
@@ -84,11 +77,9 @@ def build_pool(
         connection.answer_timeout_s = answer_s
 
     return ConnectionPool(
-        worker_conninfo(
-            dsn, connect_timeout_s=connect_timeout_s, statement_timeout_ms=statement_timeout_ms
-        ),
+        worker_conninfo(dsn, connect_timeout_s=connect_timeout_s),
         connection_class=BoundedConnection,
-        kwargs={"prepare_threshold": None},
+        kwargs={"autocommit": True, "prepare_threshold": None},
         configure=configure,
         check=check,
         open=False,
@@ -112,6 +103,7 @@ def transaction(pool: Pool) -> Iterator[BoundedConnection]:
     with translated_errors():
         try:
             with pool.connection() as connection, _given_up_if_read_only(connection):
+                connection.begin()
                 yield connection
                 # COMMIT of a failed transaction is answered like one that went well.
                 if connection.info.transaction_status == TransactionStatus.INERROR:
@@ -147,11 +139,9 @@ def worker_conninfo(
     dsn: str,
     *,
     connect_timeout_s: int = CONNECT_TIMEOUT_S,
-    statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
     application_name: str = APPLICATION_NAME,
-    server_settings: Mapping[str, str] | None = None,
 ) -> str:
-    """Return *dsn* with our settings added, *server_settings* among them.
+    """Return *dsn* with our settings added. What the server needs is set by ``Beginning``.
 
     Raises:
         DatabaseMisconfiguredError: *dsn* is not a connection string of libpq's.
@@ -163,16 +153,6 @@ def worker_conninfo(
         raise DatabaseMisconfiguredError(
             "DATABASE_URL is not a Postgres connection string"
         ) from None
-    ours = {
-        **_SERVER_SETTINGS,
-        "statement_timeout": f"{statement_timeout_ms}ms",
-        **(server_settings or {}),
-    }
-    options = " ".join(
-        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in ours.items()
-    )
-    # The server takes the last of equal settings.
-    given["options"] = f"{options} {given.get('options') or ''}".strip()
     settings: dict[str, str | int | None] = {
         "connect_timeout": connect_timeout_s,
         "application_name": application_name,

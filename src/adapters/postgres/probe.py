@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from adapters.postgres import probe_rehearsal, probe_schema, probe_server, probe_wake_up
+from adapters.postgres import (
+    probe_pooler,
+    probe_rehearsal,
+    probe_schema,
+    probe_server,
+    probe_wake_up,
+)
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors
 from adapters.postgres.probe_connection import probe_connection
@@ -58,15 +64,15 @@ class PostgresProbe:
             "connections",
             partial(probe_server.connections, needed=self.connections_needed),
         )
-        has_more = findings[-1].verdict is not Verdict.RED
-        if has_more and (self.listens or self.is_exclusive):
+        if findings[-1].verdict is not Verdict.RED:
             yield (
-                "session",
+                "pooler",
                 partial(
-                    probe_wake_up.session,
+                    probe_pooler.pooler,
                     dsn=self.dsn,
                     timeout_s=self.timeout_s,
-                    is_needed=self.is_exclusive,
+                    listens=self.listens,
+                    is_exclusive=self.is_exclusive,
                 ),
             )
         yield "schema", probe_schema.schema

@@ -14,7 +14,8 @@ def statements(connection: BoundedConnection, examined: Examined) -> Finding:
         DatabaseUnavailableError: the connection was lost.
     """
     try:
-        rehearse(connection)
+        with connection.begun():
+            rehearse(connection)
     except OutboxError as error:
         if connection.closed:
             raise

@@ -1,15 +1,12 @@
-"""Can workers be woken, and can one of them be alone? Neither is needed to settle."""
+"""Can workers be woken? It is not needed to settle."""
 
 from typing import Final
 
 from adapters.postgres.connection import BoundedConnection
-from adapters.postgres.session import OwnSession
 from adapters.postgres.wake_up import Trigger, read_state
-from application.errors import SharedSessionError
 from domain.findings import Examined, Finding
 
 QUEUE_USAGE_WARNING: Final = 0.25
-_IDLE_TIMEOUT_S: Final = 30.0
 
 
 def wake_up(connection: BoundedConnection, examined: Examined) -> Finding:
@@ -36,26 +33,3 @@ def wake_up(connection: BoundedConnection, examined: Examined) -> Finding:
                 "the trigger is there, but disabled",
                 "enable it by `outbox-worker wake-up on`, or remove it by `wake-up off`",
             )
-
-
-def session(
-    _: BoundedConnection, examined: Examined, *, dsn: str, timeout_s: float, is_needed: bool
-) -> Finding:
-    """Does the worker get a session of its own, to listen and to hold a lock in?"""
-    what = "session"
-    try:
-        own = OwnSession(
-            dsn,
-            name="outbox-worker doctor",
-            connect_timeout_s=timeout_s,
-            idle_timeout_s=_IDLE_TIMEOUT_S,
-        )
-    except SharedSessionError as error:
-        detail, remedy = str(error).split(": ", maxsplit=1)
-        if is_needed:
-            return examined.red(what, f"--exclusive: {detail}", remedy)
-        return examined.warning(
-            what, f"{detail}: no wake-up", f"{remedy}; or set OUTBOX_WAKE_UP=off"
-        )
-    own.close()
-    return examined.ok(what, "one of its own")

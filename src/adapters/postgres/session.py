@@ -9,7 +9,6 @@ import math
 from typing import Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors
@@ -26,11 +25,12 @@ class OwnSession:
     """An open connection in autocommit mode. The server ends it when it is idle too long.
 
     Also when the process is frozen: its kernel still answers keepalives, and the session would
-    stay for ever. *name* is shown in ``pg_stat_activity``.
+    stay for ever. *name* is shown in ``pg_stat_activity``. Without *idle_timeout_s* it may be
+    idle for as long as the server's own setting says.
     """
 
     def __init__(
-        self, dsn: str, *, name: str, connect_timeout_s: float, idle_timeout_s: float
+        self, dsn: str, *, name: str, connect_timeout_s: float, idle_timeout_s: float | None
     ) -> None:
         """Connect.
 
@@ -39,19 +39,22 @@ class OwnSession:
             DatabaseUnavailableError, DatabaseMisconfiguredError: what psycopg said, translated;
                 also when it cannot be told whether the session is ours.
         """
-        self._conninfo = _conninfo(dsn, name=name, connect_timeout_s=connect_timeout_s)
+        self._conninfo = worker_conninfo(
+            dsn, connect_timeout_s=max(1, math.ceil(connect_timeout_s)), application_name=name
+        )
         self._connection = connect(self._conninfo, answer_timeout_s=ANSWER_TIMEOUT_S)
         try:
             with translated_errors():
-                self._backend = _backend_of(self._connection)
+                self._backend = backend_of(self._connection)
                 if self._backend != self._connection.info.backend_pid:
                     # A pooler makes up the number that it tells at the start.
                     self._assert_not_shared()
                 # Not before: it would stay behind on a connection that others use.
-                self._connection.execute(
-                    "SELECT set_config('idle_session_timeout', %s, false)",
-                    [f"{math.ceil(idle_timeout_s)}s"],
-                )
+                if idle_timeout_s is not None:
+                    self._connection.execute(
+                        "SELECT set_config('idle_session_timeout', %s, false)",
+                        [f"{math.ceil(idle_timeout_s)}s"],
+                    )
         except BaseException:
             self.close()
             raise
@@ -69,7 +72,7 @@ class OwnSession:
             DatabaseUnavailableError: it has ended, or did not answer in time.
         """
         with translated_errors():
-            if _backend_of(self._connection) != self._backend:
+            if backend_of(self._connection) != self._backend:
                 raise _shared()
 
     def wait(self, *, timeout_s: float) -> bool:
@@ -101,13 +104,13 @@ class OwnSession:
                     rival = connect(self._conninfo, answer_timeout_s=ANSWER_TIMEOUT_S)
                     rivals.enter_context(contextlib.closing(rival))
                     rival.execute("BEGIN")
-                    taken = _backend_of(rival)
+                    taken = backend_of(rival)
                 except psycopg.Error as error:
                     raise DatabaseUnavailableError(
                         f"the pooler gives no second connection ({error}), so that it cannot be"
                         " told whether it is in transaction mode"
                     ) from error
-                if self._backend in (taken,) or _backend_of(self._connection) != self._backend:
+                if self._backend in (taken,) or backend_of(self._connection) != self._backend:
                     raise _shared()
 
 
@@ -118,17 +121,7 @@ def _shared() -> SharedSessionError:
     )
 
 
-def _conninfo(dsn: str, *, name: str, connect_timeout_s: float) -> str:
-    """Return the worker's settings without those that a pooler refuses at the start."""
-    settings = conninfo_to_dict(
-        worker_conninfo(dsn, connect_timeout_s=max(1, math.ceil(connect_timeout_s)))
-    )
-    given = conninfo_to_dict(dsn)
-    settings["options"] = given.get("options")
-    settings["application_name"] = given.get("application_name") or name
-    return make_conninfo("", **settings)
-
-
-def _backend_of(connection: BoundedConnection) -> int:
+def backend_of(connection: BoundedConnection) -> int:
+    """Return the number of the backend that answers, which a pooler hides; psycopg's errors."""
     ((pid,),) = connection.execute("SELECT pg_backend_pid()").fetchall()
     return int(pid)

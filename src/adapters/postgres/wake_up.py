@@ -106,7 +106,7 @@ def _switching(dsn: str) -> Iterator[BoundedConnection]:
     """
     with probe_connection(dsn, timeout_s=_ANSWER_TIMEOUT_S) as connection:
         try:
-            with connection.transaction():
+            with connection.begun():
                 connection.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_S}s'")
                 yield connection
         except psycopg.errors.LockNotAvailable as error:

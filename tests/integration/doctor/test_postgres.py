@@ -85,7 +85,7 @@ class TestHealthy:
             "version",
             "writable",
             "connections",
-            "session",
+            "pooler",
             "schema",
             "migrations",
             "rights",
@@ -287,9 +287,7 @@ class TestWakeUp:
     def test_a_pooler_without_sessions_is_red_only_for_an_exclusive_worker(
         self, postgres_server: PostgresServer, database_url: str
     ) -> None:
-        with PgBouncer(
-            postgres_server, pool_mode="transaction", ignore_startup_parameters="options"
-        ) as pooler:
+        with PgBouncer(postgres_server, pool_mode="transaction") as pooler:
             probes = [
                 PostgresProbe(
                     dsn=pooler.url(database_url),
@@ -302,11 +300,24 @@ class TestWakeUp:
             ]
             polling, exclusive, deaf = (probe.examine() for probe in probes)
 
-        assert of(polling, "session").verdict is Verdict.WARNING
-        assert "OUTBOX_WAKE_UP=off" in of(polling, "session").remedy
-        assert of(exclusive, "session").verdict is Verdict.RED
-        assert of(exclusive, "session").remedy.startswith("connect to Postgres itself")
-        assert "session" not in [finding.what for finding in deaf]
+        assert of(polling, "pooler").verdict is Verdict.WARNING
+        assert "OUTBOX_WAKE_UP=off" in of(polling, "pooler").remedy
+        assert of(exclusive, "pooler").verdict is Verdict.RED
+        assert of(exclusive, "pooler").remedy.startswith("connect to Postgres itself")
+        assert of(deaf, "pooler").verdict is Verdict.OK
+        for findings in (polling, exclusive, deaf):
+            assert "only polls; no --exclusive, no reconcile" in of(findings, "pooler").detail
+        assert reds(polling) == reds(deaf) == []
+
+    @pytest.mark.pgbouncer
+    def test_a_pooler_with_sessions_is_none_to_speak_of(
+        self, postgres_server: PostgresServer, database_url: str
+    ) -> None:
+        with PgBouncer(postgres_server, pool_mode="session") as pooler:
+            findings = examine(pooler.url(database_url))
+
+        assert of(findings, "pooler").verdict is Verdict.OK
+        assert of(findings, "pooler").detail == "gives a session of its own"
 
 
 class TestSchema:

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from adapters.postgres import intent_records
 from adapters.postgres.intent_records import APPLICATION_NAME, PostgresIntentRecords
@@ -238,18 +239,18 @@ def test_a_server_that_freezes_between_two_pages_is_an_outage_in_the_end(
 def test_a_pooler_that_takes_the_session_away_is_named(
     bench: PostgresBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As it does when it hands out another session: the cursor is gone.
-    monkeypatch.setattr(
-        intent_records, "_allow", lambda connection, _: connection.execute("CLOSE ALL")
-    )
+    # As one does that was not noticed at the start: the cursor is gone.
+    declare = sql.SQL("DECLARE selected NO SCROLL CURSOR FOR {query}")
+    monkeypatch.setattr(intent_records, "_DECLARE", declare)
 
     with pytest.raises(DatabaseMisconfiguredError, match="pooler"):
         next(bench.records().pages(ByIds((IntentId(uuid4()),))))
 
 
-def test_statements_of_its_session_cannot_write(bench: PostgresBench) -> None:
+def test_its_transactions_cannot_write(bench: PostgresBench) -> None:
     with (
         bench.records()._connection() as connection,
+        connection.begun(),
         pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
     ):
         connection.execute("DELETE FROM pm.intent")

@@ -136,7 +136,7 @@ class TestNetwork:
         with build_pool(proxy.url, size_max=1) as pool:
             bench = PostgresBench(database_url, pool)
             event_id = add_payment(bench)
-            proxy.lose_answer_to(b"COMMIT")
+            proxy.lose_answer_to(b"COMMIT\0")
 
             with pytest.raises(DatabaseUnavailableError):
                 settle_all(bench)

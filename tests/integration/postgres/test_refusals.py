@@ -5,7 +5,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from adapters.postgres.pool import Pool, build_pool
+from adapters.postgres.pool import Pool, build_pool, transaction
 from application.errors import (
     DatabaseUnavailableError,
     MisconfiguredError,
@@ -203,7 +203,7 @@ def test_a_database_of_repeatable_read_is_claimed_from_all_the_same(
 ) -> None:
     set_for_database(bench, "default_transaction_isolation = 'repeatable read'")
 
-    with build_pool(database_url, size_max=1) as pool, pool.connection() as connection:
+    with build_pool(database_url, size_max=1) as pool, transaction(pool) as connection:
         row = connection.execute("SHOW transaction_isolation").fetchone()
 
     assert row == ("read committed",)

@@ -86,7 +86,7 @@ def test_commits_whose_answers_are_lost_are_not_repeated(
 
     while wait_for_progress(payment_manager, worker) < LOAD:
         lost = proxy.answers_lost_total
-        proxy.lose_answer_to(b"COMMIT")
+        proxy.lose_answer_to(b"COMMIT\0")
         worker.wait_until(
             lambda lost=lost: proxy.answers_lost_total > lost,  # type: ignore[misc]
             what="an answer is lost",

@@ -176,9 +176,7 @@ def test_a_worker_behind_a_pooler_in_transaction_mode_warns_once_and_polls(
     postgres_server: PostgresServer,
 ) -> None:
     switch_on(database_url)
-    with PgBouncer(
-        postgres_server, pool_mode="transaction", ignore_startup_parameters="options"
-    ) as pooler:
+    with PgBouncer(postgres_server, pool_mode="transaction") as pooler:
         worker = start_worker(**settings | {"DATABASE_URL": pooler.url(database_url)})
         (warning,) = [worker.wait_for(DOWN, part="wake_up")]
 
