@@ -12,9 +12,7 @@ from application.errors import MisconfiguredError, SharedSessionError
 from domain.reconciliation.record import ByIds
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.event_store import EventStoreContract
-from tests.contracts.notification_queue import NotificationQueueContract
 from tests.contracts.operator_store import OperatorStoreContract
-from tests.contracts.outbox_reader import OutboxReaderContract
 from tests.contracts.outbox_repository import ClaimContract, WriteContract
 from tests.helpers.pgbouncer import PgBouncer
 from tests.integration.postgres.postgres_bench import PostgresBench
@@ -53,16 +51,8 @@ class TestWrite(WriteContract):
     """Writing."""
 
 
-class TestNotificationQueue(NotificationQueueContract):
-    """The queue."""
-
-
 class TestEventStore(EventStoreContract):
     """The producers' side."""
-
-
-class TestOutboxReader(OutboxReaderContract):
-    """The operator's lists."""
 
 
 class TestOperatorStore(OperatorStoreContract):
