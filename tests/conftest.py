@@ -19,12 +19,17 @@ from entrypoints.sandbox.tigerbeetle_server import (
     how_to_get_one,
 )
 from entrypoints.sandbox.valkey_server import ValkeyServer
-from tests.helpers import pgbouncer
+from tests.helpers import oldest_postgres, pgbouncer
 from tests.helpers.tcp_proxy import TcpProxy
 
 # Without this, a failed assertion in a contract shows no values.
 pytest.register_assert_rewrite("tests.contracts")
 
+OPTIONAL_PROGRAMS = {
+    "pgbouncer": (pgbouncer.find_pgbouncer, pgbouncer.HOW_TO_GET_ONE),
+    "oldest_postgres": (oldest_postgres.find_binaries, oldest_postgres.HOW_TO_GET_ONE),
+}
+"""By the marker of the tests that need one: how to find it, and how to get it."""
 TIGERBEETLE_FIXTURES = {"tigerbeetle_server", "tigerbeetle_address", "private_tigerbeetle"}
 OWN_SETTINGS_PREFIXES = ("PG", "OUTBOX_", "TIGERBEETLE_", "REDIS_", "DATABASE_", "NOTIFICATIONS_")
 HARNESS_SETTINGS = {"TIGERBEETLE_BIN"}
@@ -59,10 +64,11 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip, one by one, the tests that need a program that is not here."""
-    if pgbouncer.find_pgbouncer() is None:
-        for item in items:
-            if item.get_closest_marker("pgbouncer") is not None:
-                item.add_marker(pytest.mark.skip(reason=pgbouncer.HOW_TO_GET_ONE))
+    for marker, (find, how_to_get) in OPTIONAL_PROGRAMS.items():
+        if find() is None:
+            for item in items:
+                if item.get_closest_marker(marker) is not None:
+                    item.add_marker(pytest.mark.skip(reason=how_to_get))
     needy = [item for item in items if _needs_tigerbeetle(item)]
     for item in needy:
         item.add_marker(pytest.mark.tigerbeetle)
@@ -79,11 +85,9 @@ def _needs_tigerbeetle(item: pytest.Item) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that nobody ran for want of a TigerBeetle server, or of PgBouncer."""
-    for marker, remedy in (
-        ("tigerbeetle", how_to_get_one()),
-        ("pgbouncer", pgbouncer.HOW_TO_GET_ONE),
-    ):
+    """Name the tests that nobody ran for want of a program."""
+    remedies = {marker: how_to_get for marker, (_, how_to_get) in OPTIONAL_PROGRAMS.items()}
+    for marker, remedy in {"tigerbeetle": how_to_get_one(), **remedies}.items():
         skipped = [
             report.nodeid
             for report in terminalreporter.getreports("skipped")

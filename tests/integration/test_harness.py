@@ -13,12 +13,14 @@ import pytest
 import redis
 import tigerbeetle
 
+from adapters.postgres.probe_server import VERSION_MIN
 from entrypoints.sandbox.local_server import LocalServer
 from entrypoints.sandbox.postgres_server import PostgresServer
 from entrypoints.sandbox.resources import HOST, ServerFailedError
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from entrypoints.sandbox.valkey_server import ValkeyServer, valkey_client
 from entrypoints.sandbox.waiting import wait_until
+from tests.helpers import oldest_postgres
 
 pytestmark = pytest.mark.integration
 
@@ -82,6 +84,22 @@ class TestPostgres:
         private_postgres.start()
         with psycopg.connect(url) as client:
             assert client.execute("SELECT number FROM kept").fetchone() == (7,)
+
+    @pytest.mark.oldest_postgres
+    def test_another_release_is_run_where_the_environment_names_one(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("POSTGRES_BIN_DIR", str(oldest_postgres.find_binaries()))
+        with PostgresServer() as server, psycopg.connect(server.url()) as connection:
+            assert connection.info.server_version // 10_000 == VERSION_MIN
+
+    def test_a_folder_without_programs_is_named(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("POSTGRES_BIN_DIR", str(tmp_path))
+
+        with pytest.raises(ServerFailedError, match=f"{tmp_path}/postgres cannot be run"):
+            PostgresServer()
 
     def test_paused_server_answers_when_it_goes_on(self, private_postgres: PostgresServer) -> None:
         with psycopg.connect(private_postgres.url(), autocommit=True) as client:

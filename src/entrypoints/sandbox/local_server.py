@@ -173,27 +173,34 @@ class LocalServer(ABC):
     ) -> None:
         self.close()
 
-    def run(self, command: list[str], *, timeout_s: float = 60.0) -> None:
+    def run(self, command: list[str], *, timeout_s: float = 60.0) -> str:
         """Run a helper program of the server's to its end, as the server's user.
 
+        Return what it wrote.
+
         Raises:
-            ServerFailedError: it failed; the message holds its output.
+            ServerFailedError: it failed, and the message holds its output; or it is not there.
         """
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout_s,
-            check=False,
-            user=self.user,
-            group=group_of(self.user),
-            extra_groups=None if self.user is None else [],
-        )
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=timeout_s,
+                check=False,
+                user=self.user,
+                group=group_of(self.user),
+                extra_groups=None if self.user is None else [],
+            )
+        except OSError as error:
+            raise ServerFailedError(f"{command[0]} cannot be run: {error}") from error
+        output = done.stdout.decode(errors="replace")
         if done.returncode != 0:
-            raise ServerFailedError(f"{command[0]}:\n{done.stdout.decode(errors='replace')}")
+            raise ServerFailedError(f"{command[0]}:\n{output}")
+        return output
 
     def _launch(self) -> None:
         with self._log_path.open("ab") as log:

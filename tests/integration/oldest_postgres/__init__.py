@@ -1,0 +1,1 @@
+"""The same on the oldest Postgres that is supported."""
