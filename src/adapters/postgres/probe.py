@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from adapters.postgres import probe_rehearsal, probe_schema, probe_server, probe_wake_up
+from adapters.postgres import (
+    probe_growth,
+    probe_rehearsal,
+    probe_schema,
+    probe_server,
+    probe_wake_up,
+)
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors
 from adapters.postgres.probe_connection import probe_connection
@@ -76,6 +82,8 @@ class PostgresProbe:
             yield "rights", probe_schema.rights
             yield "event ids", probe_server.event_ids
             yield "wake-up", probe_wake_up.wake_up
+            yield "dead rows", probe_growth.dead_rows
+            yield "oldest snapshot", probe_growth.oldest_snapshot
         if all(finding.verdict is not Verdict.RED for finding in findings):
             yield "statements", probe_rehearsal.statements
 
