@@ -50,11 +50,11 @@ def prune(
     with pruning(batch_events=batch, pause_s=pause_ms / 1_000) as use_case:
         before = use_case.before(age)
         if dry_run or not yes:
-            count = _count(use_case, before, as_json=as_json, dry_run=dry_run)
+            count = _count(use_case, before, as_json=as_json)
             if dry_run or not count:
                 return
             typer.echo(
-                f"They are moved {batch:,} at a time, with a pause of {pause_ms} ms between."
+                f"{batch:,} at a time, each a transaction, with a pause of {pause_ms} ms between"
             )
             if not is_confirmed("Go on?"):
                 typer.echo("nothing was done", err=True)
@@ -62,7 +62,7 @@ def prune(
         _move(use_case, before, as_json=as_json)
 
 
-def _count(use_case: PruneEvents, before: datetime, *, as_json: bool, dry_run: bool) -> int:
+def _count(use_case: PruneEvents, before: datetime, *, as_json: bool) -> int:
     with _stopping(use_case.stop) as received:
         count = use_case.count(before)
     if count is None:
@@ -71,10 +71,9 @@ def _count(use_case: PruneEvents, before: datetime, *, as_json: bool, dry_run: b
     if as_json:
         print_json({"before": _iso(before), "would_move": count})
     else:
-        verb = "would be" if dry_run else "will be"
         typer.echo(
-            f"{count:,} events that were finished before {_iso(before)} {verb} moved"
-            " from pm.outbox_event to pm.outbox_event_archive."
+            "events to move from pm.outbox_event to pm.outbox_event_archive:"
+            f" {count:,}, finished before {_iso(before)}"
         )
     return count
 
@@ -90,7 +89,7 @@ def _move(use_case: PruneEvents, before: datetime, *, as_json: bool) -> None:
             if as_json:
                 print_json({"before": _iso(before), "moved": moved, "stopped": bool(received)})
             else:
-                typer.echo(f"moved {moved:,} events" + (", then was stopped" if received else ""))
+                typer.echo(f"events moved: {moved:,}" + (", then stopped" if received else ""))
     if received:
         raise typer.Exit(_code(received))
 
