@@ -119,7 +119,7 @@ _ROWS_OF: Final = sql.SQL("""
 
 
 def rows_of(events: sql.Composable) -> sql.Composed:
-    """Return the query of ``%(events)s`` in *events*, and of all beside them; status is last."""
+    """Return the query of ``%(events)b`` in *events*, and of all beside them; status is last."""
     return _ROWS_OF.format(
         events=events, psp_columns=PSP_COLUMNS, join_psp=join_psp(sql.SQL("e.intent_id"))
     )
