@@ -81,6 +81,10 @@ mutants: setup ## Change the domain in many ways: do the tests notice? (minutes)
 ledger-parity: setup ## Compare the in-memory ledger with a real one: make ledger-parity EVENTS=100000
 	$(bin)/python -m tests.parity $(if $(EVENTS),--events $(EVENTS)) $(if $(SEED),--seed $(SEED))
 
+.PHONY: growth
+growth: setup ## Measure claims on a big table: make growth EVENTS=5000000 (minutes, some GB)
+	$(bin)/python -m tests.growth $(if $(EVENTS),--events $(EVENTS))
+
 .PHONY: clean
 clean: ## Remove .venv, caches and builds
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist mutants

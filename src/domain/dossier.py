@@ -24,11 +24,12 @@ class IntentSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSheet:
-    """A row of ``pm.outbox_event``, whole."""
+    """A row of ``pm.outbox_event``, whole, or one that was moved to the archive."""
 
     event: ListedEvent
     payload_json: str | None
     processed_at: str | None
+    archived_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from entrypoints import listing_commands, ordering_commands, watch_command
 from entrypoints.exit_codes import EX_CONFIG, EX_IOERR, EX_SOFTWARE, EX_UNAVAILABLE
 from entrypoints.options import AsJson
 from entrypoints.output import OutputLostError, checked_stdout, lossy_stderr
+from entrypoints.prune_command import prune
 from entrypoints.reconcile_command import reconcile
 from entrypoints.wake_up_command import app as wake_up_app
 
@@ -132,6 +133,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 app.command()(reconcile)
+app.command()(prune)
 
 
 @app.command()

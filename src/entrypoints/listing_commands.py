@@ -1,7 +1,6 @@
 """The commands that only look: ``queue``, ``stuck``, ``retries``, ``stats``, ``show``."""
 
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Annotated, Final
 from uuid import UUID
 
@@ -10,9 +9,8 @@ import typer
 from application.ports.outbox_reader import OutboxReader
 from domain.intents import EventId, IntentId
 from entrypoints import rendering
-from entrypoints.durations import parse_duration
 from entrypoints.operator_builders import reading
-from entrypoints.options import AsJson
+from entrypoints.options import AsJson, duration_of
 
 EVENT_ID_MAX: Final = 2**31 - 1
 """What ``pm.outbox_event.id`` can hold."""
@@ -44,7 +42,7 @@ def stuck(
     as_json: AsJson = False,
 ) -> None:
     """List what does not get on, and why; exit 1 when there is any, for cron."""
-    duration = _duration(older_than, "--older-than")
+    duration = duration_of(older_than, "--older-than")
     with reading() as reader:
         found = reader.stuck(older_than=duration, limit=limit)
     if as_json:
@@ -77,7 +75,7 @@ def stats(
     as_json: AsJson = False,
 ) -> None:
     """Count events by action and status, with the time from their order to their end."""
-    duration = _duration(since, "--since")
+    duration = duration_of(since, "--since")
     with reading() as reader:
         statistics = reader.statistics(since=duration)
     if as_json:
@@ -112,10 +110,3 @@ def show(
 
 def _intent_of(reader: OutboxReader, event: int | None) -> IntentId | None:
     return None if event is None else reader.intent_of(EventId(event))
-
-
-def _duration(text: str, option: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error

@@ -3,6 +3,7 @@
 Each builder imports what it puts together: see ``entrypoints.cli``.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from application.ports.outbox_reader import OutboxReader
 if TYPE_CHECKING:
     from adapters.postgres.pool import Pool
     from application.use_cases.fail_event import FailEvent
+    from application.use_cases.prune_events import PruneEvents
     from application.use_cases.requeue_event import RequeueEvent
     from entrypoints.settings import DatabaseSettings
 
@@ -54,6 +56,22 @@ def failing() -> "Iterator[FailEvent]":
             ledger=ledger,
             fee_code=settings.psp_fee_code,
             mapped=PostgresOutboxRepository(pool).some_mapped_accounts(limit=ACCOUNTS_MAX),
+        )
+
+
+@contextmanager
+def pruning(*, batch_events: int, pause_s: float) -> "Iterator[PruneEvents]":
+    """Give the use case on that database; nobody has stopped it yet."""
+    from adapters.postgres.event_archive import PostgresEventArchive
+    from application.use_cases.prune_events import PruneEvents
+    from entrypoints.settings import load_database_settings
+
+    with _pool(load_database_settings()) as pool:
+        yield PruneEvents(
+            archive=PostgresEventArchive(pool),
+            batch_events=batch_events,
+            pause_s=pause_s,
+            stop=threading.Event(),
         )
 
 

@@ -149,7 +149,7 @@ def print_dossier(dossier: Dossier, console: Console) -> None:
             (
                 sheet.event.id,
                 sheet.event.action,
-                sheet.event.status,
+                sheet.event.status + (", archived" if sheet.archived_at else ""),
                 sheet.event.retry_count,
                 sheet.event.created_at,
                 sheet.processed_at,
@@ -239,6 +239,7 @@ def dossier_document(dossier: Dossier) -> Document:
                 **event_document(one.event),
                 "payload_json": one.payload_json,
                 "processed_at": one.processed_at,
+                "archived_at": one.archived_at,
             }
             for one in dossier.events
         ],

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from application.ports.event_archive import EventArchive
 from application.ports.event_store import EventStore
 from application.ports.intent_statuses import IntentStatuses
 from application.ports.notification_queue import NotificationQueue
@@ -69,6 +70,11 @@ class DatabaseBench(Protocol):
         ...
 
     @property
+    def archive(self) -> EventArchive:
+        """The archive under test."""
+        ...
+
+    @property
     def operators(self) -> OperatorStore:
         """The operator's store under test; it waits for a lock for a tenth of a second."""
         ...
@@ -123,6 +129,18 @@ class DatabaseBench(Protocol):
 
     def set_event_age(self, event_id: EventId, age_ms: int) -> None:
         """Let the event have been created so long ago."""
+        ...
+
+    def finish_event(self, event_id: EventId, age_ms: int) -> None:
+        """Let the event have been created and processed so long ago."""
+        ...
+
+    def outbox_ids(self) -> Sequence[EventId]:
+        """The ids of ``pm.outbox_event``, ascending."""
+        ...
+
+    def archive_ids(self) -> Sequence[EventId]:
+        """The ids of the archive, ascending."""
         ...
 
     def hold_intent(self, *intent_ids: IntentId) -> AbstractContextManager[None]:

@@ -190,6 +190,22 @@ class IntentRecordsContract:
         assert before <= read_at <= bench.records().now()
         assert before.utcoffset() is not None
 
+    def test_archived_events_are_events_of_the_intent(self, bench: RecordsBench) -> None:
+        intent_id = self.add(bench, status="SETTLED")
+        archived = bench.add_event(intent_id)
+        bench.finish_event(archived, 100 * 24 * HOUR_MS)
+        before = bench.archive.cutoff(timedelta(days=90))
+        assert bench.archive.move([archived], before=before) == 1
+        later = bench.add_event(intent_id, "void_pending")
+        bench.set_event_age(later, HOUR_MS)
+
+        events = self.record(bench, intent_id).events
+
+        assert [(event.id, event.status) for event in events] == [
+            (archived, "processed"),
+            (later, "pending"),
+        ]
+
     # Which intents.
 
     def test_named_intents_come_once_each_whatever_their_age(self, bench: RecordsBench) -> None:

@@ -153,6 +153,14 @@ def pending_ids(intent: Intent) -> list[TransferId]:
     return [TransferId(id_.int) for id_ in intent.tb_transfer_ids if id_ is not None]
 
 
+def archive(desk: Desk, *event_ids: EventId) -> None:
+    """Let events have been processed long ago, and prune them."""
+    for event_id in event_ids:
+        desk.database.finish_event(event_id, 100 * 24 * HOUR_MS)
+    before = desk.database.archive.cutoff(timedelta(days=90))
+    assert desk.database.archive.move(event_ids, before=before) == len(event_ids)
+
+
 # Each puts one fault in, and returns whom it should be told of.
 
 
@@ -340,6 +348,25 @@ class ReconcilingContract:
         assert [wallet.intent_status(case) for case in cases] == ["SETTLED"] * 2 + ["FAILED"] * 2
         assert desk.told() == []
         assert desk.told(ByIds(tuple(case.intent_id for case in cases))) == []
+
+    def test_what_was_settled_and_then_archived_agrees(self, desk: Desk) -> None:
+        wallet = desk.wallet
+        cases = [wallet.add_case(POST, fee_satang=7, payload_json=SPLITS), wallet.add_case(VOID)]
+        wallet.settle_until_idle()
+
+        archive(desk, *(case.event_id for case in cases))
+
+        assert desk.told() == []
+        assert desk.told(ByIds(tuple(case.intent_id for case in cases))) == []
+
+    def test_an_archived_order_of_the_opposite_is_in_the_way_of_a_fix(self, desk: Desk) -> None:
+        intent_id = settled_while_frozen(desk)
+        archive(desk, desk.database.add_event(intent_id, VOID))
+
+        (difference,) = desk.reconcile()
+
+        assert difference.fix is None
+        assert "asked for the opposite" in difference.detail
 
     def test_what_another_settled_in_full_agrees(self, desk: Desk) -> None:
         wallet = desk.wallet

@@ -135,6 +135,14 @@ class InMemoryDatabase:
             row = self.tables.events[event_id]
             self.tables.events[event_id] = replace(row, created_at=self.now - age)
 
+    def finish_event(self, event_id: EventId, age: timedelta) -> None:
+        """Let an event have been created and processed so long ago."""
+        with self._changed:
+            row, moment = self.tables.events[event_id], self.now - age
+            self.tables.events[event_id] = replace(
+                row, status="processed", created_at=moment, processed_at=moment
+            )
+
     def add_line(self, intent_id: IntentId, line: RecordedLine) -> None:
         """Store a line of an intent's history."""
         with self._changed:

@@ -29,7 +29,7 @@ class InMemoryEventStore:
 
     def events_of(self, intent_id: IntentId) -> Sequence[StoredEvent]:
         """See ``EventStore.events_of``."""
-        rows = self.transaction.database.tables.events | self.transaction.changes.events
+        rows = self.transaction.database.tables.all_events() | self.transaction.changes.events
         mine = [row for row in rows.values() if row.event.intent_id == intent_id]
         return [
             StoredEvent(

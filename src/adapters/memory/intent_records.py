@@ -83,7 +83,7 @@ class InMemoryIntentRecords:
         with self.database.transaction() as transaction, transaction.exclusively():
             tables = self.database.tables
             events: dict[IntentId, list[EventRow]] = defaultdict(list)
-            for event in sorted(tables.events.values(), key=lambda row: row.age_key):
+            for event in sorted(tables.all_events().values(), key=lambda row: row.age_key):
                 events[event.event.intent_id].append(event)
             lines: dict[IntentId, list[RecordedLine]] = defaultdict(list)
             for row in tables.history:

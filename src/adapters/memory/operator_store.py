@@ -84,7 +84,7 @@ class InMemoryOperatorStore:
     def _lock(self, transaction: Transaction, event_id: EventId) -> NamedEvent | None:
         row = transaction.event(event_id)
         if row is None:
-            return None
+            return _named(transaction, event_id)
         intent_id = row.event.intent_id
         keys = [("intent", intent_id)] if transaction.intent(intent_id) is not None else []
         try:
@@ -95,7 +95,7 @@ class InMemoryOperatorStore:
 
 
 def _named(transaction: Transaction, event_id: EventId) -> NamedEvent | None:
-    row = transaction.event(event_id)
+    row = transaction.event(event_id) or transaction.database.tables.archive.get(event_id)
     if row is None:
         return None
     reviews = [

@@ -58,14 +58,15 @@ class InMemoryOutboxReader:
 
     def intent_of(self, event_id: EventId) -> IntentId | None:
         """See ``OutboxReader.intent_of``."""
-        row = self.database.tables.events.get(event_id)
+        row = self.database.tables.all_events().get(event_id)
         return None if row is None else row.event.intent_id
 
     def dossier(self, intent_id: IntentId) -> Dossier | None:
         """See ``OutboxReader.dossier``."""
         tables = self.database.tables
         intent = tables.intents.get(intent_id)
-        events = self._rows(lambda row: row.event.intent_id == intent_id)
+        mine = [row for row in tables.all_events().values() if row.event.intent_id == intent_id]
+        events = sorted(mine, key=lambda row: row.age_key)
         if intent is None and not events:
             return None
         return Dossier(
@@ -84,6 +85,7 @@ class InMemoryOutboxReader:
                     event=self._listed(row),
                     payload_json=row.event.payload_json,
                     processed_at=None if row.processed_at is None else _utc(row.processed_at),
+                    archived_at=None if row.archived_at is None else _utc(row.archived_at),
                 )
                 for row in events
             ),

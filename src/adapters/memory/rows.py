@@ -31,12 +31,14 @@ class IntentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRow:
-    """A row of ``pm.outbox_event``."""
+    """A row of ``pm.outbox_event``, or of its archive."""
 
     event: OutboxEvent
     status: str
     created_at: datetime
     processed_at: datetime | None = None
+    archived_at: datetime | None = None
+    """None in the outbox itself."""
 
     @property
     def age_key(self) -> tuple[datetime, EventId]:
@@ -81,12 +83,17 @@ class Tables:
 
     intents: dict[IntentId, IntentRow] = field(default_factory=dict)
     events: dict[EventId, EventRow] = field(default_factory=dict)
+    archive: dict[EventId, EventRow] = field(default_factory=dict)
     psp: dict[IntentId, list[PspRecord]] = field(default_factory=dict)
     accounts: dict[AccountCode, MappedAccount] = field(default_factory=dict)
     retries: dict[EventId, RetryRow] = field(default_factory=dict)
     history: list[HistoryRow] = field(default_factory=list)
     audit: list[AuditRow] = field(default_factory=list)
     jobs: dict[UUID, PushJob] = field(default_factory=dict)
+
+    def all_events(self) -> dict[EventId, EventRow]:
+        """Return every event there is, be it archived."""
+        return self.archive | self.events
 
     def psp_of(self, intent_id: IntentId) -> PspRecord | None:
         """Return the PSP row that counts: the latest settlement, then the highest fee."""
@@ -103,6 +110,7 @@ class Changes:
 
     intents: dict[IntentId, IntentRow] = field(default_factory=dict)
     events: dict[EventId, EventRow] = field(default_factory=dict)
+    archived: dict[EventId, EventRow] = field(default_factory=dict)
     retries: dict[EventId, RetryRow | None] = field(default_factory=dict)
     history: list[HistoryRow] = field(default_factory=list)
     audit: list[AuditRow] = field(default_factory=list)
@@ -113,6 +121,7 @@ class Changes:
         return Changes(
             dict(self.intents),
             dict(self.events),
+            dict(self.archived),
             dict(self.retries),
             list(self.history),
             list(self.audit),
@@ -123,6 +132,9 @@ class Changes:
         """Make the changes part of *tables*."""
         tables.intents |= self.intents
         tables.events |= self.events
+        for event_id, row in self.archived.items():
+            del tables.events[event_id]
+            tables.archive[event_id] = row
         _merge(tables.retries, self.retries)
         tables.history += self.history
         tables.audit += self.audit

@@ -95,17 +95,18 @@ _LOCK_EVENTS_AGAIN: Final = """
     FOR UPDATE SKIP LOCKED
 """
 
-READ_ROWS: Final = sql.SQL("""
+_ROWS_OF: Final = sql.SQL("""
     SELECT
         e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
         i.id IS NOT NULL, COALESCE(i.status, ''), i.operation_type, i.amount_satang, i.currency,
         i.user_id, i.issued_by_user_id, i.metadata::text,
         ARRAY(SELECT unnest(i.tb_transfer_ids)),
         {psp_columns},
-        r.reason, r.attempts, r.generations
+        r.reason, r.attempts, r.generations,
+        e.status
     FROM unnest(%(events)b::integer[]) WITH ORDINALITY AS held (id, position)
     CROSS JOIN LATERAL (
-        SELECT * FROM pm.outbox_event e WHERE e.id = held.id OFFSET 0
+        SELECT * FROM {events} e WHERE e.id = held.id OFFSET 0
     ) e
     LEFT JOIN LATERAL (
         SELECT * FROM pm.intent i WHERE i.id = e.intent_id OFFSET 0
@@ -114,7 +115,16 @@ READ_ROWS: Final = sql.SQL("""
         SELECT * FROM pm.outbox_retry r WHERE r.event_id = e.id OFFSET 0
     ) r ON true
     {join_psp}
-""").format(psp_columns=PSP_COLUMNS, join_psp=join_psp(sql.SQL("e.intent_id")))
+""")
+
+
+def rows_of(events: sql.Composable) -> sql.Composed:
+    """Return the query of ``%(events)b`` in *events*, and of all beside them; status is last."""
+    return _ROWS_OF.format(
+        events=events, psp_columns=PSP_COLUMNS, join_psp=join_psp(sql.SQL("e.intent_id"))
+    )
+
+
 _READ: Final = sql.SQL("""
     {rows}
     WHERE e.status = 'pending'
@@ -123,7 +133,7 @@ _READ: Final = sql.SQL("""
       AND {is_due}
       AND {is_head}
     ORDER BY held.position
-""").format(rows=READ_ROWS, is_due=_IS_DUE, is_head=_IS_HEAD)
+""").format(rows=rows_of(sql.SQL("pm.outbox_event")), is_due=_IS_DUE, is_head=_IS_HEAD)
 
 # The index gives the order up to events of the same time. A planner that thinks there are few
 # pending events would still rather read all of them, judge each, and sort at the end. (Sorts
@@ -268,8 +278,8 @@ def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUI
 
 
 def claimed_of_row(row: tuple[Any, ...]) -> ClaimedEvent:
-    """Return the event of a row of ``READ_ROWS``."""
-    event, intent, psp, retry = row[:5], row[5:14], row[14:20], row[20:]
+    """Return the event of a row of ``rows_of``."""
+    event, intent, psp, retry = row[:5], row[5:14], row[14:20], row[20:23]
     intent_id = IntentId(event[1])
     return ClaimedEvent(
         event=OutboxEvent(

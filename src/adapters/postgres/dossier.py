@@ -6,6 +6,7 @@ from psycopg import sql
 
 from adapters.postgres.claiming import intent_of_row
 from adapters.postgres.connection import BoundedConnection
+from adapters.postgres.event_archive import ALL_EVENTS
 from adapters.postgres.listing import NOT_COMPILED, listed, listed_event, utc
 from domain.conclusions import PushJob
 from domain.dossier import AuditRecord, Dossier, EventSheet, HistoryRecord, IntentSheet
@@ -25,7 +26,10 @@ _INTENT: Final = sql.SQL("""
 _EVENTS: Final = listed(
     where=sql.SQL("e.intent_id = %(intent)s"),
     order=sql.SQL("e.created_at, e.id"),
-    more=sql.SQL(", e.payload::text, {}").format(utc("e", "processed_at")),
+    more=sql.SQL(", e.payload::text, {}, {}").format(
+        utc("e", "processed_at"), utc("e", "archived_at")
+    ),
+    events=ALL_EVENTS,
 )
 
 _PSP: Final = """
@@ -76,7 +80,12 @@ def read_dossier(connection: BoundedConnection, intent_id: IntentId) -> Dossier 
         intent_id=intent_id,
         intent=_intent_sheet(intent_id, intents[0]) if intents else None,
         events=tuple(
-            EventSheet(event=listed_event(row), payload_json=row[-2], processed_at=row[-1])
+            EventSheet(
+                event=listed_event(row),
+                payload_json=row[-3],
+                processed_at=row[-2],
+                archived_at=row[-1],
+            )
             for row in events
         ),
         psp=tuple(

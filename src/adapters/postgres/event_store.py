@@ -4,18 +4,25 @@ The connection is the producer's: whatever row factory it set, and no commit fro
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import psycopg
+from psycopg import sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from adapters.postgres.audit_trail import INSERT_AUDIT, audit_values
 from adapters.postgres.errors import translated_write_errors
+from adapters.postgres.event_archive import ALL_EVENTS
 from application.errors import DatabaseMisconfiguredError
 from application.ports.event_store import LockedIntent, StoredEvent
 from domain.conclusions import AuditEvent
 from domain.intents import Action, EventId, IntentId
+
+_EVENTS_OF: Final = sql.SQL("""
+    SELECT e.id, e.action, e.status, e.payload::text FROM {events} e
+    WHERE e.intent_id = %(id)s ORDER BY e.created_at, e.id
+""").format(events=ALL_EVENTS)
 
 
 class PostgresEventStore:
@@ -50,11 +57,7 @@ class PostgresEventStore:
 
     def events_of(self, intent_id: IntentId) -> Sequence[StoredEvent]:
         """See ``EventStore.events_of``."""
-        rows = self._run(
-            "SELECT id, action, status, payload::text FROM pm.outbox_event"
-            " WHERE intent_id = %(id)s ORDER BY created_at, id",
-            {"id": intent_id},
-        )
+        rows = self._run(_EVENTS_OF, {"id": intent_id})
         return [
             StoredEvent(id=EventId(event_id), action=action, status=status, payload_json=payload)
             for event_id, action, status, payload in rows
@@ -83,7 +86,9 @@ class PostgresEventStore:
         with translated_write_errors():
             self._connection.execute(INSERT_AUDIT, audit_values(intent_id, audit))
 
-    def _run(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    def _run(
+        self, query: str | sql.Composed, parameters: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
         with (
             translated_write_errors(),
             self._connection.cursor(row_factory=tuple_row) as cursor,

@@ -17,6 +17,7 @@ from psycopg import sql
 from adapters.postgres.beginning import STATEMENT_TIMEOUT_MS, Beginning
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors
+from adapters.postgres.event_archive import ALL_EVENTS
 from adapters.postgres.own_connection import own_connection
 from adapters.postgres.pool import ANSWER_MARGIN_S, CONNECT_TIMEOUT_S, worker_conninfo
 from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
@@ -131,10 +132,10 @@ _READ_EVENTS: Final = sql.SQL("""
     SELECT e.intent_id::text, e.id, e.action, e.status, e.retry_count, {age_ms}
     FROM unnest(%(ids)s::uuid[]) AS wanted (id)
     CROSS JOIN LATERAL (
-        SELECT * FROM pm.outbox_event e WHERE e.intent_id = wanted.id OFFSET 0
+        SELECT * FROM {events} e WHERE e.intent_id = wanted.id OFFSET 0
     ) e
     ORDER BY e.created_at, e.id
-""").format(age_ms=_age_ms("e.created_at"))
+""").format(age_ms=_age_ms("e.created_at"), events=ALL_EVENTS)
 
 # Not fenced: the payment manager's table may have no index on intent_id.
 _READ_LINES: Final = """

@@ -52,24 +52,31 @@ _BESIDE: Final = sql.SQL("""
 """)
 
 _NOTHING: Final = sql.SQL("")
+_OUTBOX: Final = sql.SQL("pm.outbox_event")
 
 
 def listed(
-    *, where: sql.Composable, order: sql.Composable, more: sql.Composable = _NOTHING
+    *,
+    where: sql.Composable,
+    order: sql.Composable,
+    more: sql.Composable = _NOTHING,
+    events: sql.Composable = _OUTBOX,
 ) -> sql.Composed:
     """Return the query of the first ``%(limit)s`` events for which *where* holds.
 
     The limit comes first: everything else is read for these rows only. *more* are further
-    columns of ``e``, with a comma before each.
+    columns of ``e``, with a comma before each; *events* is where to look.
     """
     return sql.SQL("""
         SELECT {columns} {more}
         FROM (
-            SELECT * FROM pm.outbox_event e WHERE {where} ORDER BY {order} LIMIT %(limit)s
+            SELECT * FROM {events} e WHERE {where} ORDER BY {order} LIMIT %(limit)s
         ) e
         {beside}
         ORDER BY {order}
-    """).format(columns=_COLUMNS, more=more, where=where, order=order, beside=_BESIDE)
+    """).format(
+        columns=_COLUMNS, more=more, events=events, where=where, order=order, beside=_BESIDE
+    )
 
 
 def listed_event(row: Row) -> ListedEvent:

@@ -11,10 +11,11 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
 
 from adapters.postgres import writing
 from adapters.postgres.audit_trail import INSERT_AUDIT, audit_values
-from adapters.postgres.claiming import READ_ROWS, claimed_of_row
+from adapters.postgres.claiming import claimed_of_row, rows_of
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors, translated_write_errors
 from adapters.postgres.pool import Pool, transaction
@@ -26,6 +27,12 @@ from domain.named_events import NamedEvent
 from domain.requeueing import Requeue
 
 LOCK_TIMEOUT_MS: Final = 5_000
+
+# In this order: an event that is moved meanwhile is found in the second.
+_PLACES: Final = (
+    rows_of(sql.SQL("pm.outbox_event")),
+    rows_of(sql.SQL("pm.outbox_event_archive")),
+)
 
 # By created_at, for PM's own table may have no ids. A row that keeps the status tells nothing.
 _STATUS_BEFORE_REVIEW: Final = """
@@ -127,7 +134,8 @@ class PostgresOperatorStore:
             "SELECT e.intent_id FROM pm.outbox_event e WHERE e.id = %s::bigint", [event_id]
         ).fetchall()
         if not rows:
-            return None
+            # What is in the archive never changes: there is nothing to lock.
+            return _named(connection, event_id)
         ((intent_id,),) = rows
         connection.execute(
             "SELECT set_config('lock_timeout', %s, true)", [f"{self.lock_timeout_ms}ms"]
@@ -148,16 +156,21 @@ def _lock_row(connection: BoundedConnection, query: str, key: UUID | int) -> Non
 
 
 def _named(connection: BoundedConnection, event_id: EventId) -> NamedEvent | None:
-    rows: list[tuple[Any, ...]] = connection.execute(READ_ROWS, {"events": [event_id]}).fetchall()
-    if not rows:
+    row = _row(connection, event_id)
+    if row is None:
         return None
-    claimed = claimed_of_row(rows[0])
-    ((status,),) = connection.execute(
-        "SELECT e.status FROM pm.outbox_event e WHERE e.id = %s", [event_id]
-    ).fetchall()
+    claimed = claimed_of_row(row)
     before = connection.execute(_STATUS_BEFORE_REVIEW, [claimed.event.intent_id]).fetchone()
     return NamedEvent(
         claimed=claimed,
-        status=status,
+        status=row[-1],
         status_before_review=None if before is None else before[0],
     )
+
+
+def _row(connection: BoundedConnection, event_id: EventId) -> tuple[Any, ...] | None:
+    for query in _PLACES:
+        row = connection.execute(query, {"events": [event_id]}).fetchone()
+        if row is not None:
+            return row
+    return None

@@ -17,6 +17,7 @@ from adapters.postgres.claiming import KEEP_INDEX_ORDER
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.dossier import read_dossier
 from adapters.postgres.errors import translated_errors
+from adapters.postgres.event_archive import ALL_EVENTS
 from adapters.postgres.listing import NOT_COMPILED, listed, listed_event
 from adapters.postgres.pool import Pool, transaction
 from domain.dossier import Dossier
@@ -38,6 +39,12 @@ _BEHIND: Final = sql.SQL("""
     AND e.created_at >= now() - %(older_than)s::interval
 """)
 _RETRIED: Final = sql.SQL("e.status = 'pending' AND e.retry_count > %(more_than)s::bigint")
+
+# Where a serial began anew, the younger event is the one that is meant.
+_INTENT_OF: Final = sql.SQL("""
+    SELECT e.intent_id FROM {events} e WHERE e.id = %(event)s::bigint
+    ORDER BY e.archived_at DESC NULLS FIRST LIMIT 1
+""").format(events=ALL_EVENTS)
 
 # An infinite time is no latency. Naming every status makes the index usable.
 _STATISTICS: Final = """
@@ -109,9 +116,7 @@ class PostgresOutboxReader:
     def intent_of(self, event_id: EventId) -> IntentId | None:
         """See ``OutboxReader.intent_of``."""
         with self._snapshot() as connection:
-            row = connection.execute(
-                "SELECT intent_id FROM pm.outbox_event WHERE id = %s::bigint", [event_id]
-            ).fetchone()
+            row = connection.execute(_INTENT_OF, {"event": event_id}).fetchone()
         return None if row is None else IntentId(row[0])
 
     def dossier(self, intent_id: IntentId) -> Dossier | None:

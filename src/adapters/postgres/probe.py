@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from adapters.postgres import (
+    probe_growth,
     probe_pooler,
     probe_rehearsal,
     probe_schema,
@@ -82,6 +83,8 @@ class PostgresProbe:
             yield "rights", probe_schema.rights
             yield "event ids", probe_server.event_ids
             yield "wake-up", probe_wake_up.wake_up
+            yield "dead rows", probe_growth.dead_rows
+            yield "oldest snapshot", probe_growth.oldest_snapshot
         if all(finding.verdict is not Verdict.RED for finding in findings):
             yield "statements", probe_rehearsal.statements
 

@@ -30,6 +30,12 @@ RIGHTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What ``outbox-worker run`` does with each table."""
 
+OUR_TABLES: Final = (
+    *(table for table in RIGHTS if table not in PAYMENT_MANAGER_COLUMNS),
+    "pm.outbox_event_archive",
+)
+"""The worker itself needs nothing of the archive; ``prune`` and some who read do."""
+
 
 def schema(connection: BoundedConnection, examined: Examined) -> Finding:
     """Are the payment manager's tables there, with the columns that the worker needs?"""
@@ -77,8 +83,7 @@ def migrations(connection: BoundedConnection, examined: Examined) -> Finding:
     missing = [name for name in wanted if name not in applied]
     if missing:
         return examined.red(what, f"not applied: {', '.join(missing)}", _MIGRATE)
-    ours = [table for table in RIGHTS if table not in PAYMENT_MANAGER_COLUMNS]
-    if gone := [table for table in ours if not exists(connection, table)]:
+    if gone := [table for table in OUR_TABLES if not exists(connection, table)]:
         return examined.red(
             what,
             f"all applied, yet missing: {', '.join(gone)}",

@@ -108,7 +108,8 @@ def event_ids(connection: BoundedConnection, examined: Examined) -> Finding:
     used = last / id_max
     detail = f"{used:.0%} used, {id_max - last:,} left"
     remedy = (
-        "before the payment manager cannot insert any more: delete finished rows with low ids,"
+        "before the payment manager cannot insert any more: move finished rows with low ids away"
+        " (`outbox-worker prune`),"
         f" then ALTER SEQUENCE {sequence or 'of pm.outbox_event.id'} RESTART"
         " (the order of events is that of created_at)"
     )

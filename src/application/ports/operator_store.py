@@ -39,7 +39,9 @@ class HeldEvent(Protocol):
 
 
 class OperatorStore(Protocol):
-    """Every method raises DatabaseUnavailableError or DatabaseMisconfiguredError like
+    """Archived events are read as processed ones; nothing is done to them.
+
+    Every method raises DatabaseUnavailableError or DatabaseMisconfiguredError like
     ``OutboxRepository.claim``.
     """
 

@@ -33,7 +33,10 @@ class OutboxReader(Protocol):
         ...
 
     def intent_of(self, event_id: EventId) -> IntentId | None:
-        """Return which intent an event is of, be it there or not; None: no such event."""
+        """Return which intent an event is of, be it there or not; None: no such event.
+
+        Archived events count, here and in ``dossier``, and nowhere else.
+        """
         ...
 
     def dossier(self, intent_id: IntentId) -> Dossier | None:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from adapters.postgres import probe_wake_up
+from adapters.postgres import probe_growth, probe_wake_up
 from adapters.postgres.account_map import PostgresAccountMap
 from adapters.postgres.migrations import apply_migrations
 from adapters.postgres.probe import PostgresProbe
@@ -91,6 +91,8 @@ class TestHealthy:
             "rights",
             "event ids",
             "wake-up",
+            "dead rows",
+            "oldest snapshot",
             "statements",
         ]
 
@@ -318,6 +320,62 @@ class TestWakeUp:
 
         assert of(findings, "pooler").verdict is Verdict.OK
         assert of(findings, "pooler").detail == "gives a session of its own"
+
+
+class TestGrowth:
+    def test_many_dead_rows_are_a_warning(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with psycopg.connect(database_url) as connection:
+            connection.execute(
+                "INSERT INTO pm.outbox_event (intent_id, action)"
+                " SELECT gen_random_uuid(), 'post_pending' FROM generate_series(1, 1000)"
+            )
+            connection.rollback()
+            connection.execute("SELECT pg_stat_force_next_flush()")
+        few = of(examine(database_url), "dead rows")
+        monkeypatch.setattr(probe_growth, "DEAD_ROWS_WARNING", 1_000)
+        many = of(examine(database_url), "dead rows")
+        run(database_url, "VACUUM pm.outbox_event")
+
+        assert (few.verdict, few.detail) == (Verdict.OK, "1,000 at most, in pm.outbox_event")
+        assert many.verdict is Verdict.WARNING
+        assert many.detail == "pm.outbox_event: 1,000, last vacuumed never"
+        assert many.remedy.startswith("VACUUM pm.outbox_event;")
+        assert of(examine(database_url), "dead rows").is_ok
+
+    def test_an_old_transaction_is_a_warning_while_it_is_open(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with psycopg.connect(database_url, application_name="nightly report") as report:
+            report.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            report.execute("SELECT count(*) FROM pm.intent")
+            young = of(examine(database_url), "oldest snapshot")
+            monkeypatch.setattr(probe_growth, "AGE_WARNING_S", 0)
+            old = of(examine(database_url), "oldest snapshot")
+            pid = report.info.backend_pid
+
+        assert young.is_ok
+        assert old.verdict is Verdict.WARNING
+        assert old.detail.startswith(f"session {pid} of postgres (nightly report): 0 min, ")
+        assert "pg_terminate_backend" in old.remedy
+        assert of(examine(database_url), "oldest snapshot").is_ok
+
+    def test_a_role_that_sees_no_times_of_others_sees_the_age_in_transactions(
+        self, narrow_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(probe_growth, "TRANSACTIONS_WARNING", 3)
+        owner_url = narrow_url.replace(f"{ROLE}@", "postgres@")
+        with psycopg.connect(owner_url) as writer:
+            writer.execute("SELECT pg_current_xact_id()")
+            pid = writer.info.backend_pid
+            run(owner_url, *["SELECT pg_current_xact_id()"] * 3)
+
+            finding = of(examine(narrow_url), "oldest snapshot")
+
+        assert finding.verdict is Verdict.WARNING
+        assert finding.detail.startswith(f"session {pid} of postgres: ")
+        assert finding.detail.endswith(" transactions old")
 
 
 class TestSchema:

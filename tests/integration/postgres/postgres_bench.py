@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 
+from adapters.postgres.event_archive import PostgresEventArchive
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.postgres.intent_statuses import PostgresIntentStatuses
@@ -30,6 +31,7 @@ class PostgresBench:
         self.notifications = PostgresNotificationQueue(pool)
         self.reader = PostgresOutboxReader(pool)
         self.statuses = PostgresIntentStatuses(pool)
+        self.archive = PostgresEventArchive(pool)
         self.operators = PostgresOperatorStore(pool=pool, lock_timeout_ms=100)
 
     @contextmanager
@@ -149,6 +151,24 @@ class PostgresBench:
             age_ms,
             event_id,
         )
+
+    def finish_event(self, event_id: EventId, age_ms: int) -> None:
+        self.execute(
+            "UPDATE pm.outbox_event SET status = 'processed', created_at = moment,"
+            " processed_at = moment"
+            " FROM (SELECT clock_timestamp() - %s * interval '1 millisecond') AS v (moment)"
+            " WHERE id = %s",
+            age_ms,
+            event_id,
+        )
+
+    def outbox_ids(self) -> list[EventId]:
+        return [id_ for (id_,) in self.execute("SELECT id FROM pm.outbox_event ORDER BY id")]
+
+    def archive_ids(self) -> list[EventId]:
+        return [
+            id_ for (id_,) in self.execute("SELECT id FROM pm.outbox_event_archive ORDER BY id")
+        ]
 
     def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         for line in lines:

@@ -11,22 +11,11 @@ from adapters.postgres.pool import build_pool, transaction
 from domain.conclusions import Conclusion
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
+from tests.helpers.outbox_rows import add_events, add_intents
 
 pytestmark = pytest.mark.integration
 
 FINISHED, BACKED_OFF, DUE, LIMIT = 200_000, 20_000, 5_000, 100
-
-ADD_INTENTS = (
-    "INSERT INTO pm.intent (id, status, operation_type, amount_satang)"
-    " SELECT lpad(to_hex(number), 32, '0')::uuid, %s, 'QR', 100"
-    " FROM generate_series(%s::int, %s) AS number"
-)
-ADD_EVENTS = (
-    "INSERT INTO pm.outbox_event (intent_id, action, status, retry_count, created_at)"
-    " SELECT lpad(to_hex(number), 32, '0')::uuid, 'post_pending', %s, %s,"
-    " timestamptz '2026-01-01' + number * interval '1 ms'"
-    " FROM generate_series(%s::int, %s) AS number"
-)
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +30,12 @@ def quiet_hour(postgres_server: PostgresServer, migrated_template: str) -> Itera
     with psycopg.connect(postgres_server.url(name), autocommit=True) as connection:
         # An index on the status, as the payment manager may well have, must not lead astray.
         connection.execute("CREATE INDEX ON pm.intent (status)")
-        connection.execute(ADD_INTENTS, ["SETTLED", 1, FINISHED])
-        connection.execute(ADD_EVENTS, ["processed", 0, 1, FINISHED])
+        add_intents(connection, "SETTLED", first=1, last=FINISHED)
+        add_events(connection, "processed", first=1, last=FINISHED)
         connection.execute("ANALYZE")
-        connection.execute(ADD_INTENTS, ["AUTHORIZED", backed_off[0], due[1]])
-        connection.execute(ADD_EVENTS, ["pending", 3, *backed_off])
-        connection.execute(ADD_EVENTS, ["pending", 0, *due])
+        add_intents(connection, "AUTHORIZED", first=backed_off[0], last=due[1])
+        add_events(connection, "pending", first=backed_off[0], last=backed_off[1], retry_count=3)
+        add_events(connection, "pending", first=due[0], last=due[1])
         connection.execute(
             "INSERT INTO pm.outbox_retry (event_id, intent_id, attempts, reason, last_error,"
             " next_attempt_at, first_failed_at, updated_at)"

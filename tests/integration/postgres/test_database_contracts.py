@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.contracts.event_archive import EventArchiveContract
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.intent_statuses import IntentStatusesContract
 from tests.contracts.notification_queue import NotificationQueueContract
@@ -38,3 +39,7 @@ class TestPostgresOperatorStore(OperatorStoreContract):
 
 class TestPostgresIntentStatuses(IntentStatusesContract):
     """What clients watch."""
+
+
+class TestPostgresEventArchive(EventArchiveContract):
+    """What leaves the outbox, and who still sees it."""

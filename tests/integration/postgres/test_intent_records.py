@@ -183,7 +183,8 @@ def test_it_needs_no_right_but_to_read(bench: PostgresBench) -> None:
     bench.execute("CREATE ROLE pm_reader LOGIN")
     bench.execute("GRANT USAGE ON SCHEMA pm TO pm_reader")
     bench.execute(
-        "GRANT SELECT ON pm.intent, pm.outbox_event, pm.psp_tx_map, pm.tx_history TO pm_reader"
+        "GRANT SELECT ON pm.intent, pm.outbox_event, pm.outbox_event_archive, pm.psp_tx_map,"
+        " pm.tx_history TO pm_reader"
     )
     records = PostgresIntentRecords(dsn=psycopg.conninfo.make_conninfo(bench.url, user="pm_reader"))
 

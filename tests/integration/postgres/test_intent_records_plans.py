@@ -45,10 +45,14 @@ def rows(intents: PostgresBench) -> PostgresBench:
     for statement in (
         "INSERT INTO pm.outbox_event (intent_id, action, status)"
         " SELECT id, 'post_pending', 'processed' FROM pm.intent",
+        "INSERT INTO pm.outbox_event_archive (id, intent_id, action, status, retry_count,"
+        " created_at, archived_at)"
+        " SELECT id, intent_id, action, status, retry_count, created_at, now()"
+        " FROM pm.outbox_event",
         "INSERT INTO pm.psp_tx_map (intent_id, psp) SELECT id, 'IPPS' FROM pm.intent",
         "INSERT INTO pm.tx_history (intent_id, line_no, kind, amount_satang, currency)"
         " SELECT id, 0, 'PRINCIPAL', 100, 'THB' FROM pm.intent",
-        "ANALYZE pm.outbox_event, pm.psp_tx_map, pm.tx_history",
+        "ANALYZE pm.outbox_event, pm.outbox_event_archive, pm.psp_tx_map, pm.tx_history",
     ):
         intents.execute(statement)
     return intents
@@ -86,7 +90,7 @@ def test_a_page_is_read_by_indexes(rows: PostgresBench) -> None:
     parameters = {"ids": f"{{{','.join(ids)}}}"}
     queries: list[tuple[str | sql.Composable, set[str]]] = [
         (intent_records._READ_INTENTS, {"intent", "psp_tx_map"}),
-        (intent_records._READ_EVENTS, {"outbox_event"}),
+        (intent_records._READ_EVENTS, {"outbox_event", "outbox_event_archive"}),
         (intent_records._READ_LINES, {"tx_history"}),
     ]
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[3]
 PAYMENT_MANAGER = ("0000_init", "0001_payment_manager")
-OURS = ("0002_outbox_retry", "0003_notification_outbox")
+OURS = ("0002_outbox_retry", "0003_notification_outbox", "0004_outbox_event_archive")
 WAIT_S = 30.0
 
 

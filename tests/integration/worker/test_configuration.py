@@ -19,7 +19,13 @@ DOWN = "outbox: part is down"
 UP = "outbox: part is up"
 SECRET = "sesame-of-the-database"
 REDIS_SECRET = "sesame-of-the-redis"
-MIGRATIONS = ("0000_init", "0001_payment_manager", "0002_outbox_retry", "0003_notification_outbox")
+MIGRATIONS = (
+    "0000_init",
+    "0001_payment_manager",
+    "0002_outbox_retry",
+    "0003_notification_outbox",
+    "0004_outbox_event_archive",
+)
 
 
 # Bad settings end the process before it does anything.

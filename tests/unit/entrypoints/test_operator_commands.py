@@ -60,6 +60,10 @@ def printed(*events: ListedEvent, width: int, terminal: bool = False) -> list[st
         ["watch", "no-uuid"],
         ["watch", str(uuid4()), "--timeout", "5"],
         ["watch", str(uuid4()), "--poll", "0s"],
+        ["prune"],
+        ["prune", "--older-than", "23h"],
+        ["prune", "--older-than", "90d", "--json"],
+        ["prune", "--older-than", "90d", "--batch", "0"],
     ],
     ids=" ".join,
 )

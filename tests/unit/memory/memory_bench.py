@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from adapters.memory.database import InMemoryDatabase
+from adapters.memory.event_archive import InMemoryEventArchive
 from adapters.memory.event_store import InMemoryEventStore
 from adapters.memory.intent_records import InMemoryIntentRecords
 from adapters.memory.intent_statuses import InMemoryIntentStatuses
@@ -41,6 +42,10 @@ class InMemoryBench:
     @property
     def statuses(self) -> InMemoryIntentStatuses:
         return InMemoryIntentStatuses(self.database)
+
+    @property
+    def archive(self) -> InMemoryEventArchive:
+        return InMemoryEventArchive(self.database)
 
     @property
     def operators(self) -> InMemoryOperatorStore:
@@ -108,6 +113,15 @@ class InMemoryBench:
 
     def set_event_age(self, event_id: EventId, age_ms: int) -> None:
         self.database.set_event_age(event_id, timedelta(milliseconds=age_ms))
+
+    def finish_event(self, event_id: EventId, age_ms: int) -> None:
+        self.database.finish_event(event_id, timedelta(milliseconds=age_ms))
+
+    def outbox_ids(self) -> list[EventId]:
+        return sorted(self.database.tables.events)
+
+    def archive_ids(self) -> list[EventId]:
+        return sorted(self.database.tables.archive)
 
     def add_lines(self, intent_id: IntentId, *lines: RecordedLine) -> None:
         for line in lines:

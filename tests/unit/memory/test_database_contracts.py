@@ -3,6 +3,7 @@
 import pytest
 
 from tests.contracts.database_bench import DatabaseBench
+from tests.contracts.event_archive import EventArchiveContract
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.intent_records import IntentRecordsContract
 from tests.contracts.intent_statuses import IntentStatusesContract
@@ -48,3 +49,7 @@ class TestInMemoryOperatorStore(OperatorStoreContract):
 
 class TestInMemoryIntentStatuses(IntentStatusesContract):
     """What clients watch."""
+
+
+class TestInMemoryEventArchive(EventArchiveContract):
+    """What leaves the outbox, and who still sees it."""

@@ -1,0 +1,1 @@
+"""What a claim costs on a table that has grown."""
