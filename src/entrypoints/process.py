@@ -1,6 +1,8 @@
 """A worker process: settings, logs and wiring, and then the worker until it is told to stop."""
 
+import gc
 import os
+from typing import Final
 
 import structlog
 from dependency_injector import providers
@@ -12,6 +14,8 @@ from entrypoints.logs import configure_logs
 from entrypoints.settings import load_settings, unknown_variables
 
 log = structlog.get_logger(__name__)
+
+_COLLECTION_AFTER_OBJECTS: Final = 50_000
 
 
 def run_process(*, exclusive: bool) -> None:
@@ -39,10 +43,23 @@ def run_worker(container: Container) -> None:
     with running(container):
         if container.settings().exclusive:
             _assert_lockable(container.exclusive_lock())
-        if not container.worker().run():
+        worker = container.worker()
+        _spare_collections()
+        if not worker.run():
             # Nothing is closed, and no interpreter taken down, under a thread that hangs in a
             # driver. Its connections fall with the process.
             os._exit(0)
+
+
+def _spare_collections() -> None:
+    """Let the collector of cycles come seldom, and leave alone what lives as long as the process.
+
+    A batch makes tens of thousands of objects, none of them in a cycle. By default the collector
+    looks at them after each 700, which took a fifth of the worker's CPU time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECTION_AFTER_OBJECTS, *gc.get_threshold()[1:])
 
 
 def _assert_lockable(lock: ExclusiveLock) -> None:
