@@ -16,7 +16,7 @@ import tigerbeetle
 from adapters.postgres.probe_server import VERSION_MIN
 from entrypoints.sandbox.local_server import LocalServer
 from entrypoints.sandbox.postgres_server import PostgresServer
-from entrypoints.sandbox.resources import HOST, ServerFailedError
+from entrypoints.sandbox.resources import HOST, MEMORY_FOLDER, ServerFailedError
 from entrypoints.sandbox.tigerbeetle_server import CLUSTER_ID, TigerBeetleServer
 from entrypoints.sandbox.valkey_server import ValkeyServer, valkey_client
 from entrypoints.sandbox.waiting import wait_until
@@ -68,6 +68,26 @@ class TestPostgres:
             with psycopg.connect(server.url()) as connection:
                 folders.add(connection.execute("SHOW data_directory").fetchone())
         assert len(folders) == 2
+
+    def test_durable_server_forces_commits_to_a_disk(self) -> None:
+        names = ("fsync", "synchronous_commit", "full_page_writes", "max_connections")
+        with (
+            PostgresServer(durable=True, settings={"max_connections": "7"}) as server,
+            psycopg.connect(server.url()) as client,
+        ):
+            shown = {
+                name: client.execute(f"SHOW {name}".encode()).fetchall()[0][0]
+                for name in (*names, "data_directory")
+            }
+
+        folder = Path(shown.pop("data_directory"))
+        assert MEMORY_FOLDER not in map(str, folder.parents)
+        assert shown == {
+            "fsync": "on",
+            "synchronous_commit": "on",
+            "full_page_writes": "on",
+            "max_connections": "7",
+        }
 
     @pytest.mark.parametrize("end", [PostgresServer.stop, PostgresServer.kill])
     def test_committed_rows_survive_the_end_of_the_server(

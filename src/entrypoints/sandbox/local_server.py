@@ -79,6 +79,17 @@ class LocalServer(ABC):
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """The program's process.
+
+        Raises:
+            ServerFailedError: it was not started.
+        """
+        if self._process is None:
+            raise ServerFailedError(f"{self.name} does not run")
+        return self._process.pid
+
+    @property
     def log(self) -> str:
         """What the program wrote since it was last started."""
         with self._log_path.open("rb") as file:

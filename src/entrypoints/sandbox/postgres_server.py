@@ -46,12 +46,24 @@ SETTINGS = {
     "logging_collector": "off",
 }
 
+# What a production server does for each commit, and with room enough to do it: for measuring.
+DURABLE_SETTINGS = SETTINGS | {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "wal_level": "replica",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "15min",
+    "shared_buffers": "1GB",
+    "autovacuum": "on",
+}
+
 
 class PostgresServer(LocalServer):
     """One Postgres, on a TCP port and on a Unix socket, with ``postgres`` as its superuser.
 
     Nobody needs a password. *binaries* is the folder of its programs, if not the package's or
-    the one that POSTGRES_BIN_DIR names; *settings* are added to ours.
+    the one that POSTGRES_BIN_DIR names; *settings* are added to ours. A *durable* one keeps its
+    data on disk, and what it confirmed over a power cut.
     """
 
     name = "postgres"
@@ -62,6 +74,7 @@ class PostgresServer(LocalServer):
         self,
         *,
         binaries: Path | None = None,
+        durable: bool = False,
         settings: Mapping[str, str] | None = None,
         copy_of: "PostgresServer | None" = None,
     ) -> None:
@@ -77,9 +90,10 @@ class PostgresServer(LocalServer):
         if copy_of is not None:
             binaries = copy_of.binaries
         self.binaries: Path = binaries or _named_binaries() or self._packaged_binaries()
-        # Copying a template is then ten times as fast, and every test waits for one.
-        self.data = self.own_folder(memory_bytes_min=MEMORY_BYTES_MIN) / "data"
-        self._settings = SETTINGS | dict(settings or {})
+        # Copying a template is ten times as fast in memory, and every test waits for one.
+        memory_bytes_min = None if durable else MEMORY_BYTES_MIN
+        self.data = self.own_folder(memory_bytes_min=memory_bytes_min) / "data"
+        self._settings = (DURABLE_SETTINGS if durable else SETTINGS) | dict(settings or {})
         self._database_numbers = itertools.count(1)
         if copy_of is None:
             self.make_cluster()

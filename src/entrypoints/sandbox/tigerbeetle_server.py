@@ -18,11 +18,11 @@ Release = tuple[int, ...]
 
 
 class TigerBeetleServer(LocalServer):
-    """A cluster of one replica, with the small limits of ``--development``.
+    """A cluster of one replica, with the small limits of ``--development`` unless told otherwise.
 
-    It takes eight clients at a time. A ninth is not refused: it hangs until another is closed, so
-    everybody closes theirs. Accounts and transfers cannot be removed: who shares a server uses
-    random ids.
+    With them it takes eight clients at a time. A ninth is not refused: it hangs until another is
+    closed, so everybody closes theirs. Accounts and transfers cannot be removed: who shares a
+    server uses random ids.
 
     It takes about 1.1 GiB of disk and 1.7 GiB of memory.
     """
@@ -30,7 +30,7 @@ class TigerBeetleServer(LocalServer):
     name = "tigerbeetle"
     start_timeout_s: ClassVar[float] = 120.0
 
-    def __init__(self) -> None:
+    def __init__(self, *, development: bool = True) -> None:
         """Make the folder and format the data file; the server is not started yet.
 
         Raises:
@@ -42,6 +42,7 @@ class TigerBeetleServer(LocalServer):
         self._program = str(program)
         _require_no_older_than_client(self._program)
         super().__init__()
+        self._limits = ["--development"] if development else []
         self._data = self.folder / "0_0.tigerbeetle"
         self.run(
             [
@@ -50,7 +51,7 @@ class TigerBeetleServer(LocalServer):
                 f"--cluster={CLUSTER_ID}",
                 "--replica=0",
                 "--replica-count=1",
-                "--development",
+                *self._limits,
                 str(self._data),
             ]
         )
@@ -61,7 +62,7 @@ class TigerBeetleServer(LocalServer):
             self._program,
             "start",
             f"--addresses={HOST}:{self.port}",
-            "--development",
+            *self._limits,
             "--cache-grid=256MiB",
             str(self._data),
         ]
