@@ -1,0 +1,1 @@
+"""What the benchmarks rest on: counting, and contestants that do the same work."""
