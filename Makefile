@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # The Python (3.11 or later) to make .venv with; found on PATH when empty.
 PYTHON ?=
-# More arguments, for pytest or the demo: make test ARGS="-k claim -x"
+# More arguments, for pytest, the demo or the benchmarks: make test ARGS="-k claim -x"
 ARGS ?=
 
 export PYTHON
@@ -85,7 +85,11 @@ ledger-parity: setup ## Compare the in-memory ledger with a real one: make ledge
 growth: setup ## Measure claims on a big table: make growth EVENTS=5000000 (minutes, some GB)
 	$(bin)/python -m tests.growth $(if $(EVENTS),--events $(EVENTS))
 
+.PHONY: bench
+bench: setup ## Measure ours beside others, as ratios: make bench ARGS="--only lanes"
+	@$(bin)/python -m benchmarks $(ARGS)
+
 .PHONY: clean
 clean: ## Remove .venv, caches and builds
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist mutants
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(sources) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -128,13 +128,13 @@ def settle_backlog(arena: Arena, field: Field) -> float:
             timeout_s=PATIENCE_S,
             what="every push job is on the stream",
         )
-        wait_until(_nothing_left(connection), timeout_s=PATIENCE_S, what="nothing is left")
+        wait_until(nothing_left(connection), timeout_s=PATIENCE_S, what="nothing is left")
         took_s = time.perf_counter() - started
     require_done(arena, field)
     return took_s
 
 
-def _nothing_left(connection: psycopg.Connection) -> Callable[[], bool]:
+def nothing_left(connection: psycopg.Connection) -> Callable[[], bool]:
     return lambda: connection.execute(_LEFT).fetchall() == [(False,)]
 
 
@@ -153,7 +153,7 @@ def require_no_rows_left(field: Field) -> None:
         [(settled,)] = connection.execute(
             "SELECT count(*) FROM pm.intent WHERE status = 'SETTLED'"
         ).fetchall()
-        if settled != len(field.payments) or not _nothing_left(connection)():
+        if settled != len(field.payments) or not nothing_left(connection)():
             raise RuntimeError(f"{settled} of {len(field.payments)} intents are settled")
 
 
