@@ -55,7 +55,7 @@ def main(
     ids: Annotated[Ids, typer.Option(help="Ids in order of time, or random.")] = Ids.ORDERED,
     delay_seconds: Annotated[int, typer.Option(min=2, help="How long each load lasts.")] = 20,
     memory_events: Annotated[
-        int, typer.Option(min=100_000, help="Events that one worker settles.")
+        int, typer.Option(min=1_000, help="Events that one worker settles.")
     ] = 1_000_000,
     finished: Annotated[
         str, typer.Option(help="Numbers of finished rows to claim beside, separated by commas.")

@@ -14,7 +14,7 @@ from benchmarks.results import Section, Value
 from benchmarks.usage import cpu_s
 
 _STATEMENTS_SHOWN = 15
-_QUERY_CHARS = 60
+_QUERY_CHARS = 40
 _STATEMENTS = (
     "SELECT regexp_replace(query, '\\s+', ' ', 'g'), calls, total_exec_time, total_plan_time,"
     " rows, wal_bytes::bigint FROM pg_stat_statements"

@@ -12,20 +12,21 @@ from benchmarks.rounds import Say
 from benchmarks.usage import resident_bytes
 from entrypoints.sandbox.waiting import wait_until
 
-PORTION: Final = 50_000
+PORTIONS: Final = 20
 _MIB: Final = 2**20
 
 
 def memory(arena: Arena, *, events: int, say: Say) -> Section:
-    """Let one worker settle *events*, a portion at a time; the first one is for warming up."""
+    """Let one worker settle *events*, in portions; after each it has come to rest."""
+    portion = max(events // PORTIONS, 1)
     rows: list[tuple[int, float]] = []
     with (
         arena.field(0) as field,
         workers(field) as (worker,),
         psycopg.connect(field.database_url, autocommit=True) as connection,
     ):
-        for done in range(PORTION, max(events, 2 * PORTION) + 1, PORTION):
-            payments = arena.payments(PORTION)
+        for done in range(portion, portion * PORTIONS + 1, portion):
+            payments = arena.payments(portion)
             arena.add(field.database_url, payments, with_ledger=True)
             order(connection, payments)
             wait_until(nothing_left(connection), timeout_s=PATIENCE_S, what="all is settled")
