@@ -1,1 +1,1 @@
-"""How fast the worker is, as ratios within one run: ``make bench`` (docs/performance.md)."""
+"""How fast the worker is, as ratios within one run on servers of its own: ``make bench``."""

@@ -1,14 +1,14 @@
 """What an event costs: CPU by process, WAL, commits, round trips; and Postgres by statement."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from benchmarks.arena import Arena, Field
-from benchmarks.contestants import settle_backlog, workers
+from benchmarks.contestants import settle_backlog, settle_backlog_at_the_floor, workers
 from benchmarks.postgres_wire import PostgresWire
 from benchmarks.results import Section, Value
 from benchmarks.usage import cpu_s
@@ -25,24 +25,24 @@ _WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 
 
 def costs(arena: Arena, *, events: int) -> Section:
-    """Measure one run, and count in a second one, which the counting slows down."""
+    """Measure one run, and the floor; count in a third one, which the counting slows down."""
     with arena.field(events) as field, workers(field) as started:
-        processes = {
-            "worker": started[0].pid,
-            "Postgres": arena.postgres.pid,
-            "ledger": arena.ledger.pid,
-            "Redis": arena.valkey.pid,
-        }
-        wal_before, before = _wal_bytes(field), _cpu(processes)
-        took_s = settle_backlog(arena, field)
-        after, wal_bytes = _cpu(processes), _wal_bytes(field) - wal_before
-    used = {name: after[name] - before[name] for name in processes}
-    rows: list[tuple[Value, ...]] = [
-        (f"CPU µs: {name}", seconds * 1e6 / events, f"{seconds / sum(used.values()):.0%}")
-        for name, seconds in used.items()
-    ]
-    rows.append(("wall clock µs", took_s * 1e6 / events, ""))
-    rows.append(("WAL bytes", wal_bytes / events, ""))
+        ours = _used(
+            field,
+            {
+                "worker": started[0].pid,
+                "Postgres": arena.postgres.pid,
+                "ledger": arena.ledger.pid,
+                "Redis": arena.valkey.pid,
+            },
+            lambda: settle_backlog(arena, field),
+        )
+    with arena.field(events, with_ledger=False) as field:
+        floor = _used(
+            field,
+            {"Postgres": arena.postgres.pid},
+            lambda: settle_backlog_at_the_floor(field),
+        )
     with (
         arena.field(events) as field,
         PostgresWire(field.database_url) as wire,
@@ -51,16 +51,46 @@ def costs(arena: Arena, *, events: int) -> Section:
         at_start = wire.counts
         settle_backlog(arena, field)
         counts = wire.counts - at_start
+    total_s = sum(ours.cpu_s.values())
+    rows: list[tuple[Value, ...]] = [
+        (
+            f"CPU µs: {name}",
+            seconds * 1e6 / events,
+            f"{seconds / total_s:.0%}",
+            round(floor.cpu_s[name] * 1e6 / events, 1) if name in floor.cpu_s else "",
+        )
+        for name, seconds in ours.cpu_s.items()
+    ]
     rows += [
-        ("statements", counts.statements / events, ""),
-        ("round trips", counts.round_trips / events, ""),
-        ("commits", counts.commits / events, ""),
+        ("wall clock µs", ours.took_s * 1e6 / events, "", floor.took_s * 1e6 / events),
+        ("WAL bytes", ours.wal_bytes / events, "", floor.wal_bytes / events),
+        ("statements", counts.statements / events, "", ""),
+        ("round trips", counts.round_trips / events, "", ""),
+        ("commits", counts.commits / events, "", ""),
     ]
     return Section(
         name="costs",
-        title=f"ours, {events:,} events",
-        columns=("an event costs", "amount", "share"),
+        title=f"what one of {events:,} events costs",
+        columns=("an event costs", "ours", "share", "floor"),
         rows=rows,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Used:
+    cpu_s: Mapping[str, float]
+    wal_bytes: int
+    took_s: float
+
+
+def _used(field: Field, processes: Mapping[str, int], run: Callable[[], float]) -> _Used:
+    wal_before, before = _wal_bytes(field), _cpu(processes)
+    took_s = run()
+    after, wal_after = _cpu(processes), _wal_bytes(field)
+    return _Used(
+        cpu_s={name: after[name] - before[name] for name in processes},
+        wal_bytes=wal_after - wal_before,
+        took_s=took_s,
     )
 
 
