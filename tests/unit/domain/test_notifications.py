@@ -227,6 +227,13 @@ def test_the_locale_of_the_metadata_decides_the_language() -> None:
     assert body["body"] == "คุณชำระใบแจ้งหนี้ ฿1,234.50 เรียบร้อยแล้ว"
 
 
+@pytest.mark.parametrize("locale", [None, 7, 1.5, True, [], ["th"], {}, "", "thai", "xx-TH"])
+def test_a_locale_that_says_nothing_to_us_counts_as_english(locale: object) -> None:
+    (body, _) = bodies(replace(INTENT, metadata_json=metadata(locale=locale)))
+
+    assert body["body"] == "You paid an invoice of ฿1,234.50."
+
+
 # Ids of repeats
 
 
