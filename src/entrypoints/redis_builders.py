@@ -49,5 +49,5 @@ def build_notifier(settings: Settings, redis: Redis) -> RedisStreamNotifier:
         redis,
         stream=NOTIFICATIONS_STREAM,
         field=settings.notifications_field,
-        maxlen=settings.notifications_maxlen,
+        maxlen=settings.notifications_maxlen or None,
     )

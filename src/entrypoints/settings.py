@@ -141,8 +141,8 @@ class Settings(LedgerSettings, LiveStatusSettings):
     """Publish ``{"intentId","status","updatedAt"}`` instead of ``{"status"}``."""
     status_queue_size_max: PositiveInt = 10_000
     notifications_field: Annotated[str, Field(min_length=1)] = "payload"
-    notifications_maxlen: PositiveInt | None = None
-    """Trim the stream to about this length; without it nothing is trimmed."""
+    notifications_maxlen: Annotated[int, Field(ge=0, lt=2**63)] = 10_000_000
+    """Trim the stream to about this length, which bounds its memory at some 4 GB; 0: never."""
     notifications_batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
 
     health_host: str = "127.0.0.1"

@@ -22,6 +22,7 @@ from application.ports.status_publisher import StatusPublisher
 from domain.conclusions import PushJob, StatusMessage
 from entrypoints.container import Container, running
 from entrypoints.sandbox.waiting import wait_until
+from tests.contracts.notifier import a_job
 from tests.integration.redis.clients import STREAM, entries
 from tests.integration.worker.payment_manager import Payment, PaymentManager
 from tests.unit.memory.memory_bank import MemoryBank
@@ -155,6 +156,22 @@ def test_stream_settings_reach_the_stream(
     for fields in jobs:
         assert json.loads(fields["job"])["channel"] == "payment"
         assert set(fields) == {"job"}
+
+
+@pytest.mark.parametrize(
+    ("maxlen", "is_trimmed"), [("100", True), ("0", False), ("", False), ("1000000", False)]
+)
+def test_the_bound_of_the_stream_is_that_of_the_settings(
+    environment: pytest.MonkeyPatch, redis: Redis, maxlen: str, is_trimmed: bool
+) -> None:
+    environment.setenv("OUTBOX_NOTIFICATIONS_MAXLEN", maxlen)
+    container = Container()
+
+    with container.notifications_redis():
+        container.notifier().deliver([a_job(number) for number in range(1_000)])
+
+    # Trimmed by whole nodes of a hundred entries.
+    assert 100 <= redis.xlen(STREAM) <= 300 if is_trimmed else redis.xlen(STREAM) == 1_000
 
 
 def test_statuses_can_have_the_form_of_the_intent_event_writer(
