@@ -101,7 +101,7 @@ class DeliveryStep:
         """Return whether jobs were delivered, so that there may be more."""
         report = self.deliver()
         self.health.up(Part.DATABASE, owner=DELIVERY)
-        if report.confirmed:
+        if report.reached:
             self.health.up(Part.NOTIFICATIONS, owner=DELIVERY)
         return report.confirmed > 0
 

@@ -101,3 +101,23 @@ class NotifierContract:
 
         assert reader.jobs() == [a_job(1).job_json]
         assert notifier.deliver([a_job(2)]) == ids(2)
+
+    def test_a_probe_finds_the_server_and_leaves_nothing_on_the_stream(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        notifier.probe()
+        notifier.deliver([a_job(1)])
+        notifier.probe()
+
+        assert reader.jobs() == [a_job(1).job_json]
+
+    def test_a_probe_of_a_cut_line_fails_until_it_is_mended(
+        self, notifier: Notifier, reader: StreamReader
+    ) -> None:
+        notifier.deliver([a_job(1)])
+        reader.cut_line()
+        with pytest.raises(RedisUnavailableError):
+            notifier.probe()
+        reader.mend_line()
+
+        notifier.probe()

@@ -10,8 +10,8 @@ from domain.conclusions import PushJob
 class InMemoryNotifier:
     """``Notifier`` for tests: ``stream`` is what its reader finds, repeats included.
 
-    - ``unavailable``: nothing is appended, the call fails.
-    - ``loses_answers``: everything is appended, the call fails all the same.
+    - ``unavailable``: nothing is appended, every call fails.
+    - ``loses_answers``: everything is appended, every call fails all the same.
     - ``refused``: jobs with these ids are neither appended nor confirmed.
     """
 
@@ -33,3 +33,7 @@ class InMemoryNotifier:
         if not accepted:
             raise RedisUnavailableError("told to refuse these jobs")
         return frozenset(job.notification_id for job in accepted)
+
+    def probe(self) -> None:
+        if self.unavailable or self.loses_answers:
+            raise RedisUnavailableError("told to be away")

@@ -6,6 +6,7 @@ from uuid import UUID
 from redis import Redis
 from redis.client import Pipeline
 
+from adapters.redis.errors import redis_errors
 from adapters.redis.pipeline import in_pipelines, raise_first_refusal, send
 from application.errors import RedisUnavailableError
 from domain.conclusions import PushJob
@@ -44,6 +45,14 @@ class RedisStreamNotifier:
             if not confirmed:
                 raise
         return frozenset(confirmed)
+
+    def probe(self) -> None:
+        """See ``Notifier.probe``; it takes no rights but those of connecting."""
+        pool = self._client.connection_pool
+        with redis_errors(self._client):
+            # A connection that is there says nothing of the server. A new one logs in.
+            pool.disconnect(inuse_connections=False)
+            pool.release(pool.get_connection())
 
     def _add_xadd(self, pipeline: Pipeline, job: PushJob) -> None:
         pipeline.xadd(

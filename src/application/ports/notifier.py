@@ -25,3 +25,13 @@ class Notifier(Protocol):
             RedisUnavailableError: none was confirmed.
         """
         ...
+
+    def probe(self) -> None:
+        """Find out whether the stream's server is there; appends nothing.
+
+        It may refuse jobs all the same, for example when it is full.
+
+        Raises:
+            RedisUnavailableError: it does not answer, or does not let us in.
+        """
+        ...

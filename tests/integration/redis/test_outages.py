@@ -44,7 +44,12 @@ def notifier_on(client: Redis) -> RedisStreamNotifier:
     return RedisStreamNotifier(client, stream=STREAM, field=FIELD, maxlen=None)
 
 
+def probe(client: Redis) -> None:
+    notifier_on(client).probe()
+
+
 either_call = pytest.mark.parametrize("call", [publish_one, deliver_one])
+any_call = pytest.mark.parametrize("call", [publish_one, deliver_one, probe])
 
 
 def assert_fails_in_time(call: Callable[[], object]) -> None:
@@ -72,7 +77,7 @@ def operator(private_valkey: ValkeyServer) -> Iterator[Redis]:
         yield client
 
 
-@either_call
+@any_call
 def test_a_server_that_comes_later_is_found(
     call: Call, private_valkey: ValkeyServer, open_client: Callable[[str], Redis]
 ) -> None:
@@ -85,7 +90,7 @@ def test_a_server_that_comes_later_is_found(
     call(client)
 
 
-@either_call
+@any_call
 def test_a_server_that_restarts_is_found_again(
     call: Call, private_valkey: ValkeyServer, open_client: Callable[[str], Redis]
 ) -> None:
@@ -99,7 +104,7 @@ def test_a_server_that_restarts_is_found_again(
     call(client)
 
 
-@either_call
+@any_call
 def test_a_restart_between_two_calls_goes_unnoticed(
     call: Call, private_valkey: ValkeyServer, open_client: Callable[[str], Redis]
 ) -> None:
@@ -111,7 +116,7 @@ def test_a_restart_between_two_calls_goes_unnoticed(
     call(client)
 
 
-@either_call
+@any_call
 def test_a_black_hole_costs_one_time_out(
     call: Call,
     redis_url: str,
@@ -130,7 +135,7 @@ def test_a_black_hole_costs_one_time_out(
     call(client)
 
 
-@either_call
+@any_call
 def test_a_host_that_does_not_take_the_connection_costs_one_time_out(
     call: Call, open_client: Callable[[str], Redis]
 ) -> None:
@@ -147,7 +152,7 @@ def test_a_host_that_does_not_take_the_connection_costs_one_time_out(
         assert_fails_in_time(partial(call, open_client(f"redis://{host}:{port}")))
 
 
-@either_call
+@any_call
 def test_a_frozen_server_costs_one_time_out(
     call: Call, private_valkey: ValkeyServer, open_client: Callable[[str], Redis]
 ) -> None:
@@ -224,7 +229,7 @@ def test_a_full_server_is_an_outage_until_it_has_room(
     deliver_one(client)
 
 
-@either_call
+@any_call
 def test_a_password_that_is_wanted_all_at_once_is_an_outage_that_names_it(
     call: Call, private_valkey: ValkeyServer, operator: Redis, open_client: Callable[[str], Redis]
 ) -> None:
@@ -238,7 +243,7 @@ def test_a_password_that_is_wanted_all_at_once_is_an_outage_that_names_it(
     call(client)
 
 
-@either_call
+@any_call
 def test_a_changed_password_is_an_outage_until_it_is_ours_again(
     call: Call, private_valkey: ValkeyServer, operator: Redis, open_client: Callable[[str], Redis]
 ) -> None:

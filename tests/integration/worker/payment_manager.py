@@ -90,7 +90,7 @@ class PaymentManager:
     def __init__(self, url: str, ledger: Ledger, bank: Bank) -> None:
         """Open the accounts and map those of the fee."""
         self.url = url
-        self._ledger = ledger
+        self.ledger = ledger
         self._bank = bank
         self._payer, self._payee, self._revenue, self._nostro = (
             bank.open_account(ledger=LEDGER) for _ in range(4)
@@ -257,7 +257,7 @@ class PaymentManager:
         ]
         for start in range(0, len(pendings), PENDINGS_PER_REQUEST):
             request = pendings[start : start + PENDINGS_PER_REQUEST]
-            answers = self._ledger.create_chains(request)
+            answers = self.ledger.create_chains(request)
             assert list(answers) == [(TransferStatus.CREATED,)] * len(request)
 
     def _events(self) -> Counter[tuple[str, int]]:

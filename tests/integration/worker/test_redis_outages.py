@@ -1,4 +1,4 @@
-"""Redis is away: settling goes on as if it were there, and every push job is kept."""
+"""A worker process whose Redis swallows everything, and one that has two of them."""
 
 from collections.abc import Callable
 
@@ -18,9 +18,7 @@ from tests.integration.worker.payment_manager import (
 pytestmark = pytest.mark.integration
 
 DOWN = "outbox: part is down"
-UP = "outbox: part is up"
 FOR_EVER_MS = "600000"
-ATTEMPTS = 4
 
 
 @pytest.fixture
@@ -32,45 +30,6 @@ def proxy(proxy_to: Callable[[str], TcpProxy], redis_url: str) -> TcpProxy:
 @pytest.fixture
 def settings(settings: dict[str, str], proxy: TcpProxy) -> dict[str, str]:
     return settings | {"REDIS_URL": proxy.url}
-
-
-@pytest.mark.parametrize("fault", ["dead", "blackholed"])
-def test_jobs_are_kept_while_redis_is_away_and_delivered_once_when_it_is_back(
-    payment_manager: PaymentManager,
-    start_worker: StartWorker,
-    settings: dict[str, str],
-    proxy: TcpProxy,
-    redis: Redis,
-    fault: str,
-) -> None:
-    payments = payment_manager.order(60)
-    if fault == "dead":
-        proxy.refuse()
-    else:
-        proxy.blackhole()
-    worker = start_worker(**settings | {"OUTBOX_REDIS_TIMEOUT_MS": "100"})
-
-    payment_manager.wait_settled(worker)
-
-    for part in ("status", "notifications"):
-        worker.wait_for(DOWN, part=part)
-    if fault == "blackholed":
-        # The publisher and the delivery loop connect anew at every attempt.
-        worker.wait_until(lambda: proxy.connections_total >= 2 * ATTEMPTS, what="many attempts")
-    payment_manager.assert_settled_once(payments)
-    assert_logged_once(payments, worker)
-    jobs = sum(len(payment.told) for payment in payments)
-    assert payment_manager.execute("SELECT count(*) FROM pm.notification_outbox") == [(jobs,)]
-    # What was held back is not let through: the worker has given those requests up.
-    proxy.cut()
-    proxy.pass_through()
-    for part in ("status", "notifications"):
-        worker.wait_for(UP, part=part)
-    payment_manager.wait_delivered(worker)
-    assert_on_stream_once(redis, payments)
-    assert worker.stop() == 0
-    assert len(worker.logged(DOWN, part="notifications")) == 1, "one line, however long it lasts"
-    assert len(worker.logged(DOWN, part="status")) == 1
 
 
 def test_blackholed_redis_delays_no_settlement(
@@ -104,14 +63,8 @@ class TestNotificationsRedis:
     """Push jobs have a Redis of their own."""
 
     @pytest.fixture
-    def notifications_proxy(
-        self, proxy_to: Callable[[str], TcpProxy], private_valkey: ValkeyServer
-    ) -> TcpProxy:
-        return proxy_to(private_valkey.url)
-
-    @pytest.fixture
-    def settings(self, settings: dict[str, str], notifications_proxy: TcpProxy) -> dict[str, str]:
-        return settings | {"NOTIFICATIONS_REDIS_URL": notifications_proxy.url}
+    def settings(self, settings: dict[str, str], private_valkey: ValkeyServer) -> dict[str, str]:
+        return settings | {"NOTIFICATIONS_REDIS_URL": private_valkey.url}
 
     def test_jobs_go_there_and_statuses_do_not(
         self,
@@ -137,47 +90,3 @@ class TestNotificationsRedis:
             heard = [statuses.get_message(timeout=10.0) for _ in payments]
             assert None not in heard
             assert "cmdstat_publish" not in notifications.info("commandstats")
-
-    def test_jobs_are_delivered_while_the_other_redis_is_away(
-        self,
-        payment_manager: PaymentManager,
-        start_worker: StartWorker,
-        settings: dict[str, str],
-        proxy: TcpProxy,
-        private_valkey: ValkeyServer,
-    ) -> None:
-        proxy.refuse()
-        payments = payment_manager.order(12)
-        worker = start_worker(**settings)
-
-        worker.wait_for(DOWN, part="status")
-        payment_manager.wait_delivered(worker)
-
-        with Redis.from_url(private_valkey.url) as notifications:
-            assert_on_stream_once(notifications, payments)
-        assert worker.stop() == 0
-        assert not worker.logged(DOWN, part="notifications")
-
-    def test_statuses_are_published_while_the_redis_for_jobs_is_away(
-        self,
-        payment_manager: PaymentManager,
-        start_worker: StartWorker,
-        settings: dict[str, str],
-        notifications_proxy: TcpProxy,
-        private_valkey: ValkeyServer,
-    ) -> None:
-        notifications_proxy.refuse()
-        payments = payment_manager.order(12)
-        worker = start_worker(**settings)
-
-        worker.wait_for(DOWN, part="notifications")
-        worker.wait_for(UP, part="status")
-        payment_manager.wait_settled(worker)
-        payment_manager.assert_settled_once(payments)
-        notifications_proxy.pass_through()
-        payment_manager.wait_delivered(worker)
-
-        with Redis.from_url(private_valkey.url) as notifications:
-            assert_on_stream_once(notifications, payments)
-        assert worker.stop() == 0
-        assert not worker.logged(DOWN, part="status")

@@ -54,15 +54,25 @@ class FakeLockedJobs:
 
 @dataclass(slots=True)
 class FakeNotifier:
-    """Keeps what was appended; confirms all but ``unconfirmed``, or nothing while ``away``."""
+    """Keeps what was appended; confirms all but ``unconfirmed``.
+
+    While ``away`` every call fails; while ``full`` it answers, and takes nothing.
+    """
 
     away: bool = False
     unconfirmed: set[int] = field(default_factory=set)
+    full: bool = False
     stream: list[int] = field(default_factory=list)
+    probes: int = 0
+
+    def probe(self) -> None:
+        self.probes += 1
+        if self.away:
+            raise RedisUnavailableError("away")
 
     def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
         assert jobs, "nothing to deliver is no reason to call"
-        if self.away:
+        if self.away or self.full:
             raise RedisUnavailableError("away")
         confirmed = [job for job in jobs if job.notification_id.int not in self.unconfirmed]
         self.stream += [job.notification_id.int for job in confirmed]
@@ -81,9 +91,9 @@ def test_jobs_are_delivered_in_order_and_then_deleted() -> None:
     queue, notifier = FakeQueue([job(1), job(2), job(3)]), FakeNotifier()
     deliver = delivery(queue, notifier)
 
-    assert deliver() == DeliveryReport(locked=2, confirmed=2)
+    assert deliver() == DeliveryReport(locked=2, confirmed=2, reached=True)
     assert numbers(queue.jobs) == [3]
-    assert deliver() == DeliveryReport(locked=1, confirmed=1)
+    assert deliver() == DeliveryReport(locked=1, confirmed=1, reached=True)
     assert queue.jobs == []
     assert notifier.stream == [1, 2, 3]
     assert queue.limits == [2, 2]
@@ -92,20 +102,20 @@ def test_jobs_are_delivered_in_order_and_then_deleted() -> None:
 def test_redis_is_left_alone_when_there_is_no_job() -> None:
     deliver = delivery(FakeQueue([]), FakeNotifier(away=True))
 
-    assert deliver() == DeliveryReport(locked=0, confirmed=0)
+    assert deliver() == DeliveryReport(locked=0, confirmed=0, reached=False)
 
 
 def test_only_what_the_server_confirmed_is_deleted() -> None:
     queue, notifier = FakeQueue([job(1), job(2)]), FakeNotifier(unconfirmed={1})
 
-    assert delivery(queue, notifier)() == DeliveryReport(locked=2, confirmed=1)
+    assert delivery(queue, notifier)() == DeliveryReport(locked=2, confirmed=1, reached=True)
     assert numbers(queue.jobs) == [1]
 
 
 def test_nothing_is_deleted_when_nothing_was_confirmed() -> None:
     queue, notifier = FakeQueue([job(1)]), FakeNotifier(unconfirmed={1})
 
-    assert delivery(queue, notifier)() == DeliveryReport(locked=1, confirmed=0)
+    assert delivery(queue, notifier)() == DeliveryReport(locked=1, confirmed=0, reached=False)
     assert numbers(queue.jobs) == [1]
 
 
@@ -116,7 +126,7 @@ def test_jobs_are_kept_while_redis_is_away() -> None:
         deliver()
     notifier.away = False
 
-    assert deliver() == DeliveryReport(locked=1, confirmed=1)
+    assert deliver() == DeliveryReport(locked=1, confirmed=1, reached=True)
     assert notifier.stream == [1]
 
 
@@ -131,3 +141,66 @@ def test_jobs_whose_deletion_was_lost_come_again_with_the_same_id() -> None:
 
     assert notifier.stream == [1, 1]
     assert queue.jobs == []
+
+
+def test_no_job_is_locked_before_a_server_that_was_away_has_answered_a_probe() -> None:
+    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    deliver = delivery(queue, notifier)
+    for _ in range(3):
+        with pytest.raises(RedisUnavailableError):
+            deliver()
+    assert (len(queue.limits), notifier.probes) == (1, 2)
+    notifier.away = False
+
+    assert deliver() == DeliveryReport(locked=1, confirmed=1, reached=True)
+    assert deliver() == DeliveryReport(locked=0, confirmed=0, reached=False)
+    assert notifier.probes == 3, "a healthy server is not probed"
+
+
+def test_a_server_that_answers_and_takes_nothing_is_not_reached() -> None:
+    queue, notifier = FakeQueue([job(1)]), FakeNotifier(full=True)
+    deliver = delivery(queue, notifier)
+
+    for _ in range(3):
+        with pytest.raises(RedisUnavailableError):
+            deliver()
+
+    assert notifier.probes == 2
+
+
+def test_a_probe_tells_that_the_server_is_back_though_others_delivered_every_job() -> None:
+    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    deliver = delivery(queue, notifier)
+    with pytest.raises(RedisUnavailableError):
+        deliver()
+    queue.jobs.clear()
+    with pytest.raises(RedisUnavailableError):
+        deliver()
+    notifier.away = False
+
+    assert deliver() == DeliveryReport(locked=0, confirmed=0, reached=True)
+
+
+def test_a_server_that_refused_a_part_is_probed_before_the_rest() -> None:
+    queue, notifier = FakeQueue([job(1), job(2)]), FakeNotifier(unconfirmed={1})
+    deliver = delivery(queue, notifier)
+    deliver()
+    notifier.unconfirmed.clear()
+
+    deliver.flush()
+
+    assert (notifier.probes, queue.jobs) == (1, [])
+
+
+def test_a_single_job_goes_first_after_a_failure_and_then_as_many_as_ever() -> None:
+    queue, notifier = FakeQueue([job(1), job(2), job(3)]), FakeNotifier(full=True)
+    deliver = delivery(queue, notifier)
+    for _ in range(2):
+        with pytest.raises(RedisUnavailableError):
+            deliver()
+    notifier.full = False
+
+    deliver.flush()
+
+    assert queue.limits == [2, 1, 1, 2, 2]
+    assert notifier.stream == [1, 2, 3]

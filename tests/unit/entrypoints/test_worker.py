@@ -369,6 +369,20 @@ def test_a_delivery_without_jobs_says_nothing_of_redis(health: Health) -> None:
     assert not health.is_up(Part.NOTIFICATIONS)
 
 
+def test_redis_is_up_again_when_a_probe_finds_it_though_others_delivered_all(
+    health: Health,
+) -> None:
+    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    step = delivery_step(queue, notifier, health)
+    with pytest.raises(RedisUnavailableError):
+        step()
+    queue.jobs.clear()
+    notifier.away = False
+
+    assert not step()
+    assert health.is_up(Part.NOTIFICATIONS)
+
+
 def publish_step(publisher: FakePublisher, health: Health, *statuses: StatusMessage) -> PublishStep:
     queue = StatusQueue(size_max=10)
     queue.put(statuses)
