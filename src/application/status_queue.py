@@ -19,7 +19,7 @@ class StatusQueue:
         self._size_max = size_max
         self._changed = threading.Condition()
         self._dropped = 0
-        self._dropped_told = 0
+        self._dropped_seen = self._dropped_told = 0
 
     @property
     def dropped(self) -> int:
@@ -27,10 +27,17 @@ class StatusQueue:
         return self._dropped
 
     def take_dropped(self) -> int:
-        """How many were dropped since this was last asked."""
+        """How many were dropped in an overflow that is over; each is told once.
+
+        It is over when none was dropped since this was last asked.
+        """
         with self._changed:
+            is_over = self._dropped == self._dropped_seen
+            self._dropped_seen = self._dropped
+            if not is_over:
+                return 0
             new, self._dropped_told = self._dropped - self._dropped_told, self._dropped
-        return new
+            return new
 
     def __len__(self) -> int:
         return len(self._messages)

@@ -44,11 +44,20 @@ class HistoryLine(RecordedLine):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
-    """A row of ``pm.intent_event``; ``payload_json`` is a JSON object."""
+class StatusChange:
+    """A row of ``pm.intent_event``, whoever wrote it; either status may be a PSP's state."""
+
+    status_from: str | None
+    status_to: str
+    reason: str | None = None
+    payload_json: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent(StatusChange):
+    """A row of ``pm.intent_event`` that we write; ``payload_json`` is a JSON object."""
 
     status_from: str
-    status_to: str
     reason: str
     payload_json: str
 
@@ -65,10 +74,10 @@ class PushJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusMessage:
-    """The live status of an intent; ``updated_at`` is the database's time."""
+    """The live status of an intent, or a PSP's state; ``updated_at`` is the database's time."""
 
     intent_id: IntentId
-    status: IntentStatus
+    status: str
     updated_at: datetime
 
 

@@ -8,11 +8,12 @@ from typing import Protocol
 from application.ports.event_archive import EventArchive
 from application.ports.event_store import EventStore
 from application.ports.intent_statuses import IntentStatuses
+from application.ports.intent_trail import IntentTrail
 from application.ports.notification_queue import NotificationQueue
 from application.ports.operator_store import OperatorStore
 from application.ports.outbox_reader import OutboxReader
 from application.ports.outbox_repository import OutboxRepository
-from domain.conclusions import AuditEvent, PushJob, RecordedLine
+from domain.conclusions import AuditEvent, PushJob, RecordedLine, StatusChange
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord
 
@@ -81,6 +82,10 @@ class DatabaseBench(Protocol):
 
     def producer(self) -> AbstractContextManager[EventStore]:
         """A producer's transaction: commits when the block ends normally, else rolls back."""
+        ...
+
+    def trail(self, *, in_transaction: bool = False) -> AbstractContextManager[IntentTrail]:
+        """A producer's audit trail, each row on its own or all in a transaction of the block."""
         ...
 
     def add_intent(
@@ -173,6 +178,10 @@ class DatabaseBench(Protocol):
 
     def audit(self, intent_id: IntentId) -> Sequence[AuditEvent]:
         """An intent's audit trail, oldest first."""
+        ...
+
+    def changes(self, intent_id: IntentId) -> Sequence[StatusChange]:
+        """The same, whoever wrote it."""
         ...
 
     def jobs(self) -> Sequence[PushJob]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from adapters.memory.rows import Changes, EventRow, HistoryRow, IntentRow, RetryRow, Tables
 from application.errors import DatabaseUnavailableError, OutboxError
-from domain.conclusions import AuditEvent, PushJob, RecordedLine
+from domain.conclusions import PushJob, RecordedLine, StatusChange
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, OutboxEvent, PspRecord
 
@@ -181,7 +181,7 @@ class InMemoryDatabase:
         """Return an intent's lines, in the order of writing."""
         return [row.line for row in self.tables.history if row.intent_id == intent_id]
 
-    def audit(self, intent_id: IntentId) -> Sequence[AuditEvent]:
+    def audit(self, intent_id: IntentId) -> Sequence[StatusChange]:
         """Return an intent's audit trail, oldest first."""
         return [row.audit for row in self.tables.audit if row.intent_id == intent_id]
 

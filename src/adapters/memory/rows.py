@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from domain.conclusions import AuditEvent, PushJob, RecordedLine
+from domain.conclusions import PushJob, RecordedLine, StatusChange
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, OutboxEvent, PspRecord
 
@@ -73,7 +73,7 @@ class AuditRow:
     """A row of ``pm.intent_event``."""
 
     intent_id: IntentId
-    audit: AuditEvent
+    audit: StatusChange
     created_at: datetime
 
 

@@ -10,11 +10,11 @@ from adapters.memory.rows import AuditRow, EventRow, HistoryRow, RetryRow
 from application.errors import RowsRefusedError
 from domain.conclusions import (
     Acknowledge,
-    AuditEvent,
     Conclusion,
     Retry,
     Review,
     Settle,
+    StatusChange,
     StatusMessage,
 )
 from domain.intents import UNFINISHED, EventId, IntentId, IntentStatus
@@ -43,16 +43,17 @@ def write_one(transaction: Transaction, conclusion: Conclusion) -> StatusMessage
     return None
 
 
-def write_audit(transaction: Transaction, intent_id: IntentId, audit: AuditEvent) -> None:
+def write_audit(transaction: Transaction, intent_id: IntentId, audit: StatusChange) -> None:
     """Add a row to the audit trail of an intent.
 
     Raises:
         RowsRefusedError: Postgres would refuse a value.
     """
     _refuse_texts(audit.reason)
-    _refuse_json(audit.payload_json)
-    if "\\u0000" in audit.payload_json:
-        raise RowsRefusedError("jsonb does not take \\u0000")
+    if audit.payload_json is not None:
+        _refuse_json(audit.payload_json)
+        if "\\u0000" in audit.payload_json:
+            raise RowsRefusedError("jsonb does not take \\u0000")
     transaction.changes.audit.append(
         AuditRow(intent_id=intent_id, audit=audit, created_at=transaction.database.now)
     )

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from domain.conclusions import AuditEvent
+from domain.conclusions import StatusChange
 from domain.intents import IntentId
 
 INSERT_AUDIT: Final = """
@@ -11,7 +11,7 @@ INSERT_AUDIT: Final = """
 """
 
 
-def audit_values(intent_id: IntentId, audit: AuditEvent) -> dict[str, Any]:
+def audit_values(intent_id: IntentId, audit: StatusChange) -> dict[str, Any]:
     """Return what ``INSERT_AUDIT`` writes."""
     return {
         "id": intent_id,

@@ -36,7 +36,7 @@ class RedisStatusPublisher:
         pipeline.publish(f"{CHANNEL_PREFIX}{message.intent_id}", self._body(message))
 
     def _body(self, message: StatusMessage) -> str:
-        body = {"status": message.status.value}
+        body = {"status": str(message.status)}
         if self._full_message:
             body = {
                 "intentId": str(message.intent_id),

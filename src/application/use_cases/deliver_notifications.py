@@ -51,6 +51,7 @@ class DeliverNotifications:
         has_probed = self._must_probe
         if has_probed:
             self.notifier.probe()
+            self._must_probe = False
         with self.queue.lock(limit=1 if has_probed else self.batch_size) as locked:
             jobs = locked.jobs
             confirmed = self._deliver(jobs) if jobs else frozenset()

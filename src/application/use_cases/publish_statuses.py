@@ -1,5 +1,6 @@
 """Publish the live statuses that lanes have queued."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -7,6 +8,7 @@ import structlog
 from application.errors import OutageError
 from application.ports.status_publisher import StatusPublisher
 from application.status_queue import StatusQueue
+from domain.conclusions import StatusMessage
 
 log = structlog.get_logger(__name__)
 
@@ -26,17 +28,20 @@ class PublishStatuses:
             OutageError: the messages are back in the queue, as far as there is room.
         """
         messages = self.announcements.take(limit=self.batch_size, timeout_s=timeout_s)
-        if not messages:
-            return 0
+        if messages:
+            self._publish(messages)
+        # One line an overflow, however long it lasts.
+        lost = self.announcements.take_dropped()
+        if lost:
+            log.warning("outbox: live statuses were lost", messages=lost)
+        return len(messages)
+
+    def _publish(self, messages: Sequence[StatusMessage]) -> None:
         try:
             self.publisher.publish(messages)
         except OutageError:
             self.announcements.put_back(messages)
             raise
-        lost = self.announcements.take_dropped()
-        if lost:
-            log.warning("outbox: live statuses were lost", messages=lost)
-        return len(messages)
 
     def flush(self) -> None:
         """Publish all that is queued, without waiting for more.

@@ -10,13 +10,22 @@ from adapters.postgres.event_archive import PostgresEventArchive
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.intent_records import PostgresIntentRecords
 from adapters.postgres.intent_statuses import PostgresIntentStatuses
+from adapters.postgres.intent_trail import PostgresIntentTrail
 from adapters.postgres.notification_queue import PostgresNotificationQueue
 from adapters.postgres.operator_store import PostgresOperatorStore
 from adapters.postgres.outbox_reader import PostgresOutboxReader
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool
 from application.ports.event_store import EventStore
-from domain.conclusions import AuditEvent, HistoryLine, LineKind, PushJob, RecordedLine
+from application.ports.intent_trail import IntentTrail
+from domain.conclusions import (
+    AuditEvent,
+    HistoryLine,
+    LineKind,
+    PushJob,
+    RecordedLine,
+    StatusChange,
+)
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord, UserId
 from tests.contracts.database_bench import EventState, IntentState, RetryNote
@@ -38,6 +47,11 @@ class PostgresBench:
     def producer(self) -> Iterator[EventStore]:
         with psycopg.connect(self.url) as connection:
             yield PostgresEventStore(connection)
+
+    @contextmanager
+    def trail(self, *, in_transaction: bool = False) -> Iterator[IntentTrail]:
+        with psycopg.connect(self.url, autocommit=not in_transaction) as connection:
+            yield PostgresIntentTrail(connection)
 
     def add_intent(
         self,
@@ -260,6 +274,17 @@ class PostgresBench:
                 fee_kind=fee_kind,
             )
             for line_no, kind, account, amount_satang, fee_kind in rows
+        ]
+
+    def changes(self, intent_id: IntentId) -> list[StatusChange]:
+        return [
+            StatusChange(
+                status_from=row.status_from,
+                status_to=row.status_to,
+                reason=row.reason,
+                payload_json=row.payload_json,
+            )
+            for row in self.audit(intent_id)
         ]
 
     def audit(self, intent_id: IntentId) -> list[AuditEvent]:

@@ -5,6 +5,7 @@ import pytest
 from tests.contracts.event_archive import EventArchiveContract
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.intent_statuses import IntentStatusesContract
+from tests.contracts.intent_trail import IntentTrailContract
 from tests.contracts.notification_queue import NotificationQueueContract
 from tests.contracts.operator_store import OperatorStoreContract
 from tests.contracts.outbox_reader import OutboxReaderContract
@@ -43,3 +44,7 @@ class TestPostgresIntentStatuses(IntentStatusesContract):
 
 class TestPostgresEventArchive(EventArchiveContract):
     """What leaves the outbox, and who still sees it."""
+
+
+class TestPostgresIntentTrail(IntentTrailContract):
+    """The audit trail of other writers."""

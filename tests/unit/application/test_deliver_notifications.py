@@ -179,6 +179,8 @@ def test_a_probe_tells_that_the_server_is_back_though_others_delivered_every_job
     notifier.away = False
 
     assert deliver() == DeliveryReport(locked=0, confirmed=0, reached=True)
+    assert deliver() == DeliveryReport(locked=0, confirmed=0, reached=False)
+    assert notifier.probes == 2, "and is left alone from then on"
 
 
 def test_a_server_that_refused_a_part_is_probed_before_the_rest() -> None:

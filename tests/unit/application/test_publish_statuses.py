@@ -126,3 +126,17 @@ def test_what_was_lost_is_said_once_when_redis_is_back(
     assert [(line["event"], line["messages"]) for line in logs] == [
         ("outbox: live statuses were lost", 3)
     ]
+
+
+def test_an_overflow_is_one_line_however_long_it_lasts(
+    queue: StatusQueue, publish: PublishStatuses
+) -> None:
+    with capture_logs() as logs:
+        for _ in range(3):
+            queue.put(messages(*range(7)))
+            publish(timeout_s=0)
+        assert logs == []
+        publish.flush()
+        publish.flush()
+
+    assert [line["messages"] for line in logs] == [queue.dropped]

@@ -10,12 +10,14 @@ from adapters.memory.event_archive import InMemoryEventArchive
 from adapters.memory.event_store import InMemoryEventStore
 from adapters.memory.intent_records import InMemoryIntentRecords
 from adapters.memory.intent_statuses import InMemoryIntentStatuses
+from adapters.memory.intent_trail import InMemoryIntentTrail
 from adapters.memory.notification_queue import InMemoryNotificationQueue
 from adapters.memory.operator_store import InMemoryOperatorStore
 from adapters.memory.outbox_reader import InMemoryOutboxReader
 from adapters.memory.outbox_repository import InMemoryOutboxRepository
 from application.ports.event_store import EventStore
-from domain.conclusions import AuditEvent, PushJob, RecordedLine
+from application.ports.intent_trail import IntentTrail
+from domain.conclusions import AuditEvent, PushJob, RecordedLine, StatusChange
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord
 from tests.contracts.database_bench import EventState, IntentState, RetryNote
@@ -55,6 +57,14 @@ class InMemoryBench:
     def producer(self) -> Iterator[EventStore]:
         with self.database.transaction() as transaction:
             yield InMemoryEventStore(transaction)
+
+    @contextmanager
+    def trail(self, *, in_transaction: bool = False) -> Iterator[IntentTrail]:
+        if not in_transaction:
+            yield InMemoryIntentTrail(self.database)
+            return
+        with self.database.transaction() as transaction:
+            yield InMemoryIntentTrail(transaction)
 
     def add_intent(
         self,
@@ -177,6 +187,9 @@ class InMemoryBench:
         return list(self.database.history(intent_id))
 
     def audit(self, intent_id: IntentId) -> list[AuditEvent]:
+        return [row for row in self.database.audit(intent_id) if isinstance(row, AuditEvent)]
+
+    def changes(self, intent_id: IntentId) -> list[StatusChange]:
         return list(self.database.audit(intent_id))
 
     def jobs(self) -> list[PushJob]:

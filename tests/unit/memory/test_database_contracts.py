@@ -7,6 +7,7 @@ from tests.contracts.event_archive import EventArchiveContract
 from tests.contracts.event_store import EventStoreContract
 from tests.contracts.intent_records import IntentRecordsContract
 from tests.contracts.intent_statuses import IntentStatusesContract
+from tests.contracts.intent_trail import IntentTrailContract
 from tests.contracts.notification_queue import NotificationQueueContract
 from tests.contracts.operator_store import OperatorStoreContract
 from tests.contracts.outbox_reader import OutboxReaderContract
@@ -53,3 +54,7 @@ class TestInMemoryIntentStatuses(IntentStatusesContract):
 
 class TestInMemoryEventArchive(EventArchiveContract):
     """What leaves the outbox, and who still sees it."""
+
+
+class TestInMemoryIntentTrail(IntentTrailContract):
+    """The audit trail of other writers."""

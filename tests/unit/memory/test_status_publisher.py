@@ -16,7 +16,7 @@ class MemoryListener:
         self._publisher = publisher
 
     def heard(self) -> Sequence[tuple[IntentId, str]]:
-        return [(message.intent_id, message.status.value) for message in self._publisher.published]
+        return [(message.intent_id, message.status) for message in self._publisher.published]
 
     def cut_line(self) -> None:
         self._publisher.unavailable = True
