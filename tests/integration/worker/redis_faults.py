@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from redis import Redis, RedisError, ResponseError
 
+from entrypoints.sandbox.resources import HOST
 from entrypoints.sandbox.valkey_server import ValkeyServer
 from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.tcp_proxy import TcpProxy
@@ -15,17 +16,18 @@ from tests.integration.redis.clients import peer
 PASSWORD = "hunter2"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Site:
     """A server, the line to it, and somebody who may do anything to either."""
 
     server: ValkeyServer
     line: TcpProxy
+    start_another: Callable[[], ValkeyServer]
     password: str = ""
     operator: Redis = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operator", peer(self._with_password(self.server.url)))
+        self.operator = peer(self._with_password(self.server.url))
         if self.password:
             with peer(self.server.url) as stranger:
                 stranger.config_set("requirepass", self.password)
@@ -34,6 +36,16 @@ class Site:
     def url(self) -> str:
         """Where a worker finds the server."""
         return self._with_password(self.line.url)
+
+    def hand_over(self, successor: ValkeyServer) -> None:
+        """Let the line lead to *successor* from now on, and the operator work there."""
+        self.operator.close()
+        self.operator = peer(successor.url)
+        self.line.redirect(successor.url)
+
+    def close(self) -> None:
+        """Let the operator go home."""
+        self.operator.close()
 
     def _with_password(self, url: str) -> str:
         return url.replace("//", f"//:{self.password}@") if self.password else url
@@ -88,10 +100,19 @@ def holding_writes_back(site: Site) -> Iterator[None]:
 
 
 @contextmanager
-def demoted(site: Site) -> Iterator[None]:
-    site.operator.replicaof("127.0.0.1", "1")
+def failed_over(site: Site) -> Iterator[None]:
+    """Another server is primary, with the same data, and workers still talk to the old one."""
+    successor = site.start_another()
+    with peer(successor.url) as promoted:
+        promoted.replicaof(HOST, str(site.server.port))
+        wait_until(
+            lambda: promoted.info("replication").get("master_link_status") == "up",
+            what="the successor has all data",
+        )
+        promoted.replicaof("NO", "ONE")
+    site.operator.replicaof(HOST, str(successor.port))
     yield
-    site.operator.replicaof("NO", "ONE")
+    site.hand_over(successor)
 
 
 @contextmanager
@@ -167,7 +188,7 @@ FAULTS = (
     Fault(of=busy_with_a_script, repeats=True),
     Fault(of=holding_writes_back),
     # What is published there is lost without a word (docs/running.md).
-    Fault(of=demoted, stops_statuses=False),
+    Fault(of=failed_over, stops_statuses=False),
     Fault(of=full, stops_statuses=False),
     Fault(of=unable_to_save, stops_statuses=False),
     Fault(of=wanting_a_password),

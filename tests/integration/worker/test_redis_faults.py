@@ -125,10 +125,13 @@ def arrange(
     """Make a scene, for a server's password and with one Redis or two."""
     with ExitStack() as sites:
 
+        def server() -> ValkeyServer:
+            return sites.enter_context(ValkeyServer(keeps_data=True))
+
         def site(password: str) -> Site:
-            server = sites.enter_context(ValkeyServer(keeps_data=True))
-            made = Site(server, proxy_to(server.url), password)
-            sites.callback(made.operator.close)
+            first = server()
+            made = Site(first, proxy_to(first.url), server, password)
+            sites.callback(made.close)
             return made
 
         def make(*, password: str = "", two: bool = False) -> Scene:
