@@ -1,6 +1,8 @@
 """Push jobs on the Redis stream that the Notifications Service reads (DESIGN §3)."""
 
+import time
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from redis import Redis
@@ -11,29 +13,44 @@ from adapters.redis.pipeline import in_pipelines, raise_first_refusal, send
 from application.errors import RedisUnavailableError
 from domain.conclusions import PushJob
 
+BUDGET_S: Final = 30.0
+"""Far below what ends a transaction that idles: its jobs would all come again, each time anew."""
+
 
 class RedisStreamNotifier:
     """``Notifier`` by XADD: one entry a job, its JSON in *field*. Safe to share between threads.
 
     *maxlen* trims the stream to about that many entries, read or not, so it must lie far
-    above any backlog; None never trims.
+    above any backlog; None never trims. No part of a delivery begins after *budget_s*.
     """
 
-    def __init__(self, client: Redis, *, stream: str, field: str, maxlen: int | None) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        *,
+        stream: str,
+        field: str,
+        maxlen: int | None,
+        budget_s: float = BUDGET_S,
+    ) -> None:
         self._client = client
+        self._budget_s = budget_s
         self._stream = stream
         self._field = field
         self._maxlen = maxlen
 
     def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
-        """Append in order; stop at the first part of *jobs* that Redis does not take whole.
+        """Append in order; stop at a part that Redis does not take whole, or when time is up.
 
         What was confirmed before that is returned, not lost in an error: those jobs would
         else be on the stream twice. If Redis is away, the next call will say so.
         """
         confirmed: set[UUID] = set()
+        deadline_s = time.monotonic() + self._budget_s
         try:
             for part in in_pipelines(jobs):
+                if confirmed and time.monotonic() >= deadline_s:
+                    break
                 answers = send(self._client, part, self._add_xadd)
                 confirmed.update(
                     job.notification_id

@@ -77,6 +77,18 @@ def test_jobs_confirmed_before_the_connection_broke_are_not_lost_with_it(
     assert in_second_pipeline.job_json in on_stream
 
 
+def test_a_server_too_slow_for_all_jobs_is_given_as_many_as_there_is_time_for(
+    reader: RedisStreamReader, redis_url: str
+) -> None:
+    jobs = [a_job(number) for number in range(3 * PIPELINE_LENGTH_MAX)]
+    with client_under_test(redis_url) as client:
+        notifier = RedisStreamNotifier(client, stream=STREAM, field=FIELD, maxlen=None, budget_s=0)
+        confirmed = notifier.deliver(jobs)
+
+    assert confirmed == ids(*range(PIPELINE_LENGTH_MAX))
+    assert reader.jobs() == [job.job_json for job in jobs[:PIPELINE_LENGTH_MAX]]
+
+
 def test_a_stream_key_of_another_type_is_an_outage_until_it_is_gone(
     notifier: RedisStreamNotifier, redis_url: str
 ) -> None:
