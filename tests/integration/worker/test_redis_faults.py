@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +18,8 @@ from redis.connection import AbstractConnection
 from structlog.testing import capture_logs
 
 from adapters.redis.pipeline import PIPELINE_LENGTH_MAX
+from application.ports.status_publisher import StatusPublisher
+from domain.conclusions import StatusMessage
 from entrypoints.container import Container, running
 from entrypoints.health import Health, Part
 from entrypoints.redis_builders import CLIENT_NAME
@@ -60,12 +62,25 @@ class TalkativeHealth(Health):
         super().down(part, fault, owner=owner)
 
 
+class CountingPublisher:
+    """A ``StatusPublisher`` that counts what Redis took."""
+
+    def __init__(self, publisher: StatusPublisher) -> None:
+        self._publisher = publisher
+        self.published = 0
+
+    def publish(self, messages: Sequence[StatusMessage]) -> None:
+        self._publisher.publish(messages)
+        self.published += len(messages)
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A worker, not started, and the Redis of each of its uses; they may be the same one."""
 
     container: Container
     health: TalkativeHealth
+    publisher: CountingPublisher
     statuses: Site
     jobs: Site
     payment_manager: PaymentManager
@@ -93,11 +108,14 @@ class Scene:
         self.payment_manager.wait_settled()
         return len(payments) / (time.monotonic() - start_s)
 
-    def wait_at_rest(self) -> None:
-        """Wait until all is delivered and published."""
+    def wait_at_rest(self, *payments: Payment) -> None:
+        """Wait until all jobs are delivered, and each status published or counted as lost."""
         self.payment_manager.wait_no_job()
         announcements = self.container.announcements()
-        wait(lambda: not len(announcements) and self.health.is_up(Part.STATUS), "all is published")
+        wait(
+            lambda: self.publisher.published + announcements.dropped == len(payments),
+            "all is published",
+        )
 
     def queued_ids(self) -> list[str]:
         """Return the ids of the jobs that wait, oldest first."""
@@ -155,7 +173,9 @@ def arrange(
                 health=providers.Object(health),
                 ledger=providers.Object(payment_manager.ledger),
             )
-            return Scene(container, health, statuses, jobs, payment_manager)
+            publisher = CountingPublisher(container.status_publisher())
+            container.status_publisher.override(providers.Object(publisher))
+            return Scene(container, health, publisher, statuses, jobs, payment_manager)
 
         yield make
 
@@ -226,13 +246,13 @@ def test_a_fault_in_the_middle_delays_no_settlement_and_costs_no_job(
     meanwhile = scene.payment_manager.authorize(PAYMENTS + OVERFLOW)
     with scene.working():
         healthy = scene.settle(before)
-        scene.wait_at_rest()
+        scene.wait_at_rest(*before)
         with fault.of(site):
             faulty = scene.settle(meanwhile)
             wait(lambda: all(scene.health.told[part] >= ATTEMPTS for part in hit), "attempts")
             wait(lambda: scene.container.announcements().dropped == dropped, "overflow")
             kept = scene.queued_ids()
-        scene.wait_at_rest()
+        scene.wait_at_rest(*before, *meanwhile)
         wait(lambda: not scene.health.faults(), "all parts are up")
         wait(lambda: statuses_lost(logs) == dropped, "what was lost is told")
 
@@ -285,7 +305,7 @@ def test_a_redis_that_is_away_at_the_start_is_found_later(
             parts = (Part.STATUS, Part.NOTIFICATIONS)
             wait(lambda: all(scene.health.told[part] >= ATTEMPTS for part in parts), "attempts")
             kept = scene.queued_ids()
-        scene.wait_at_rest()
+        scene.wait_at_rest(*payments)
 
     scene.payment_manager.assert_settled_once(payments)
     assert len(kept) == job_count(payments)
