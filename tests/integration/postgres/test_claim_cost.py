@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.claimed_rows import read_held
+from adapters.postgres.claiming import lock_due
 from adapters.postgres.outbox_repository import PostgresClaimedBatch
 from adapters.postgres.pool import build_pool, transaction
+from adapters.postgres.untried_search import UntriedSearch
 from domain.conclusions import Conclusion
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
@@ -62,7 +64,7 @@ def big_url(
 
 def test_a_batch_reads_each_waiting_event_once_and_never_scans_a_table(big_url: str) -> None:
     with build_pool(big_url, size_max=1) as pool, transaction(pool) as connection:
-        held = lock_due(connection, limit=LIMIT)
+        held = lock_due(connection, limit=LIMIT, search=UntriedSearch())
         batch = PostgresClaimedBatch(connection, read_held(connection, held))
         assert [claimed.event.retry_count for claimed in batch.events] == [0] * LIMIT
 
@@ -86,7 +88,7 @@ def test_a_batch_reads_each_waiting_event_once_and_never_scans_a_table(big_url: 
 
 def test_writing_a_batch_finds_its_rows_by_their_ids(big_url: str) -> None:
     with build_pool(big_url, size_max=1) as pool, transaction(pool) as connection:
-        held = lock_due(connection, limit=LIMIT)
+        held = lock_due(connection, limit=LIMIT, search=UntriedSearch())
         batch = PostgresClaimedBatch(connection, read_held(connection, held))
         before = _rows_read(batch)
         kinds = (a_settle, an_acknowledge, a_retry, a_review)
