@@ -143,7 +143,8 @@ def _make_room(
     page = _lock_page(connection, limit=places, after=after, untried_from=search.begin())
     search.ended_at(_last_pending(connection) if page.is_last else page.locked[-1].created_at)
     untried = page.usable
-    too_many = max(0, len(held) + len(untried) - limit)
+    # There are more of them than could be had now: then the batch is rather not full.
+    too_many = max(0, len(held) + len(untried) - limit) if page.is_last else len(surplus)
     dropped = {event.id for event in surplus[len(surplus) - too_many :]}
     kept = [event for event in held if event.id not in dropped] + untried
     if dropped or len(untried) < len(page.locked):
