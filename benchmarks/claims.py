@@ -7,8 +7,10 @@ from typing import Final
 
 import psycopg
 
-from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.claimed_rows import read_held
+from adapters.postgres.claiming import lock_due
 from adapters.postgres.pool import Pool, build_pool, transaction
+from adapters.postgres.untried_search import UntriedSearch
 from benchmarks.arena import Arena
 from benchmarks.contestants import BATCH_SIZE
 from benchmarks.payments import PAYLOAD
@@ -67,7 +69,9 @@ def _finish(url: str, count: int) -> None:
 def _claim_ms(pool: Pool) -> float:
     with transaction(pool) as connection:
         started = time.perf_counter()
-        claimed = read_held(connection, lock_due(connection, limit=BATCH_SIZE))
+        claimed = read_held(
+            connection, lock_due(connection, limit=BATCH_SIZE, search=UntriedSearch())
+        )
         took_s = time.perf_counter() - started
         connection.rollback()
     if len(claimed) != BATCH_SIZE:

@@ -1,6 +1,7 @@
 """What every OutboxReader must do. Inherit; provide an empty ``bench`` fixture."""
 
 import re
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4
@@ -72,14 +73,16 @@ class OutboxReaderContract:
         intent = an_intent(status="SETTLING")
         bench.add_intent(intent)
         event_id = bench.add_event(intent.id, "void_pending", retry_count=3)
+        begun_s = time.monotonic()
         bench.set_event_age(event_id, 90_000)
 
         [event] = bench.reader.queue(limit=1).events
+        took_s = time.monotonic() - begun_s
 
         assert (event.id, event.intent_id, event.action) == (event_id, intent.id, "void_pending")
         assert (event.status, event.retry_count, event.intent_status) == ("pending", 3, "SETTLING")
         assert event.age_s is not None
-        assert 90 <= event.age_s < 150
+        assert 90 <= event.age_s <= 90 + took_s + 1
         assert ISO_UTC.fullmatch(event.created_at)
         assert event.retry is None
 
@@ -147,7 +150,7 @@ class OutboxReaderContract:
 
     def test_old_pending_events_are_stuck_oldest_first(self, bench: DatabaseBench) -> None:
         older, old, young = (add_event(bench) for _ in range(3))
-        for event_id, age_s in ((young, 240), (old, 360), (older, 3_600)):
+        for event_id, age_s in ((young, 10), (old, 360), (older, 3_600)):
             bench.set_event_age(event_id, age_s * 1_000)
 
         stuck = bench.reader.stuck(older_than=FIVE_MINUTES, limit=10)
@@ -226,9 +229,11 @@ class OutboxReaderContract:
     # Figures.
 
     def test_events_are_counted_by_action_and_status(self, bench: DatabaseBench) -> None:
+        begun_s = time.monotonic()
         for _ in range(2):
             bench.set_event_age(add_event(bench), 60_000)
         conclude_all(bench, an_acknowledge)
+        took_ms = (time.monotonic() - begun_s) * 1_000
         bench.set_event_age(bench.add_event(an_intent().id, "void_pending"), 60_000)
         bench.set_event_age(add_event(bench), 7_200_000)
 
@@ -237,7 +242,7 @@ class OutboxReaderContract:
         assert (done.action, done.status, done.count) == ("post_pending", "processed", 2)
         for latency_ms in (done.latency_average_ms, done.latency_p50_ms, done.latency_p99_ms):
             assert latency_ms is not None
-            assert 60_000 <= latency_ms < 120_000
+            assert 60_000 <= latency_ms <= 60_000 + took_ms + 1_000
         assert (waiting.action, waiting.status, waiting.count) == ("void_pending", "pending", 1)
         assert waiting.latency_average_ms is None
 

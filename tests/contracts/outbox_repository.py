@@ -164,6 +164,19 @@ class ClaimContract:
         assert claimed_ids(bench, limit=4) == [*tried[:2], *others[:2]]
         assert claimed_ids(bench, limit=1) == tried[:1]
 
+    def test_events_that_failed_before_fill_what_the_others_leave_of_a_batch(
+        self, bench: DatabaseBench
+    ) -> None:
+        tried = [add_payment(bench, created_after_s=n) for n in range(9)]
+        for event_id in tried:
+            bench.set_retry_count(event_id, 1)
+
+        assert claimed_ids(bench, limit=8) == tried[:8]
+        others: list[EventId] = []
+        for room_left in (7, 6, 5, 4, 4):
+            others.append(add_payment(bench, created_after_s=20 + len(others)))
+            assert claimed_ids(bench, limit=8) == [*tried[:room_left], *others][:8]
+
     def test_events_that_failed_before_are_claimed_in_order_where_a_batch_takes_all(
         self, bench: DatabaseBench
     ) -> None:

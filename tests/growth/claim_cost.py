@@ -10,9 +10,11 @@ from psycopg import Cursor, sql
 from psycopg.abc import Params, Query
 from psycopg.rows import TupleRow
 
-from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.claimed_rows import read_held
+from adapters.postgres.claiming import lock_due
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.pool import worker_conninfo
+from adapters.postgres.untried_search import UntriedSearch
 
 Plan = dict[str, Any]
 
@@ -39,7 +41,7 @@ class ClaimCost:
 def claim_cost(url: str, *, limit: int) -> ClaimCost:
     """Claim as a worker does, and let it all go again."""
     with _ExplainingConnection.connect(worker_conninfo(url), prepare_threshold=None) as connection:
-        held = lock_due(connection, limit=limit)
+        held = lock_due(connection, limit=limit, search=UntriedSearch())
         connection.cost.events = len(read_held(connection, held))
         connection.rollback()
         return connection.cost

@@ -16,6 +16,7 @@ from entrypoints.sandbox.resources import HOST, free_port
 
 CHUNK_BYTES = 65_536
 REQUEST_BYTES_MIN = 2
+OPENING_BYTES_MAX = 1_024
 CONNECT_TIMEOUT_S = 5.0
 JOIN_TIMEOUT_S = 5.0
 
@@ -48,6 +49,7 @@ class TcpProxy:
         self._connections_total = 0
         self._answers_lost_total = 0
         self._lose_after: bytes | None = None
+        self._swallowed = b""
         self.pass_through()
 
     @property
@@ -81,11 +83,13 @@ class TcpProxy:
         if self._listener is None:
             self._listener = _Listener(self)
 
-    def blackhole(self) -> None:
+    def blackhole(self, only: bytes = b"") -> None:
         """Keep connections and accept new ones, but let nothing through in either direction.
 
-        Not even the end of a connection: the other side goes on to believe in it.
+        Not even the end of a connection: the other side goes on to believe in it. With *only*,
+        which is no part of what others say, it befalls clients whose first words contain that.
         """
+        self._swallowed = only
         self._set_mode(ProxyMode.BLACKHOLE)
 
     def drop_answers(self) -> None:
@@ -161,7 +165,11 @@ class TcpProxy:
     def _wait_while_blackholed(self, connection: "_Connection") -> None:
         with self._changed:
             self._changed.wait_for(
-                lambda: self._mode is not ProxyMode.BLACKHOLE or connection.is_cut
+                lambda: (
+                    self._mode is not ProxyMode.BLACKHOLE
+                    or self._swallowed not in connection.opening
+                    or connection.is_cut
+                )
             )
 
     def _claims_loss(self, before: bytes, data: bytes) -> bool:
@@ -207,6 +215,7 @@ class _Connection:
 
     def __init__(self, proxy: TcpProxy, client: socket.socket) -> None:
         self.is_cut = False
+        self.opening = b""
         self._proxy = proxy
         self._client = client
         self._server: socket.socket | None = None
@@ -281,6 +290,8 @@ class _Connection:
             data = end.recv(CHUNK_BYTES)
         except OSError:
             data = b""
+        if end is self._client and len(self.opening) < OPENING_BYTES_MAX:
+            self.opening += data
         # The end of a connection is held back like its data: a black hole hides that as well.
         self._proxy._wait_while_blackholed(self)
         return data

@@ -92,7 +92,8 @@ def _lock_due(transaction: Transaction, limit: int) -> list[EventRow]:
         if is_head and _is_due(transaction, row):
             due.append(row)
     locked: list[EventRow] = []
-    tried_left = limit if len(due) < limit else max(1, limit // 2)
+    untried = sum(row.event.retry_count == 0 for row in due)
+    tried_left = max(1, limit // 2, limit - untried)
     for row in due:
         if len(locked) == limit:
             break

@@ -52,6 +52,7 @@ class PostgresArrivals:
             connect_timeout_s=self._connect_timeout_s,
             idle_timeout_s=_IDLE_TIMEOUT_S,
         )
+        self._session.beat()
         with translated_errors():
             self._session.connection.execute(f"LISTEN {CHANNEL}")
         self._beat_at_s = time.monotonic() + _BEAT_S

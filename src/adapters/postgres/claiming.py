@@ -1,50 +1,18 @@
-"""The claim's SQL (DESIGN §6): lock events, lock their intents, read afresh.
+"""The locks of a claim (DESIGN §6): events, then their intents; ``claimed_rows`` reads them.
 
-Whatever a row needs from another table it gets by a scalar subquery or a fenced one
-(``OFFSET 0``): the planner must run those as one index probe a row. Given plain joins it
-chooses, and with statistics from a quieter hour it chooses to read the whole backlog, or
-millions of finished rows.
+Of a full batch, events that failed before get no more than half as long as there are others:
+however many there are, and they are the oldest, what was never tried does not wait behind them.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg import sql
 
+from adapters.postgres.claimed_rows import IS_DUE, IS_HEAD, Held
 from adapters.postgres.connection import BoundedConnection
-from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
-from domain.intents import (
-    ClaimedEvent,
-    EventId,
-    Intent,
-    IntentId,
-    OutboxEvent,
-    RetryState,
-    UserId,
-)
-
-# An event is due when no backoff runs; retry_count 0, by an operator's hand, ends any backoff.
-_IS_DUE: Final = sql.SQL("""
-    (e.retry_count = 0 OR COALESCE(
-        (SELECT r.next_attempt_at FROM pm.outbox_retry r WHERE r.event_id = e.id)
-            <= clock_timestamp(),
-        true
-    ))
-""")
-# The fence leaves the index on intent_id as the only way in: by the one on status, each event
-# would walk over the whole backlog.
-_IS_HEAD: Final = sql.SQL("""
-    NOT EXISTS (
-        SELECT FROM (
-            SELECT h.id, h.created_at, h.status
-            FROM pm.outbox_event h
-            WHERE h.intent_id = e.intent_id
-            OFFSET 0
-        ) h
-        WHERE h.status = 'pending' AND (h.created_at, h.id) < (e.created_at, e.id)
-    )
-""")
+from adapters.postgres.untried_search import FRONT, UntriedSearch
 
 # CASE fixes the order of the tests: with many events backed off, all but the first ones are
 # rarely needed. created_at goes to the caller as text, for it may be 'infinity'.
@@ -58,6 +26,7 @@ LOCK_EVENTS: Final = sql.SQL("""
     FROM pm.outbox_event e
     WHERE e.status = 'pending'
       AND (e.created_at, e.id) > (%(after_time)s::timestamptz, %(after_id)s::integer)
+      AND e.created_at >= %(from_time)s::timestamptz - interval '1 second'
       AND CASE
             WHEN %(only_untried)s AND e.retry_count <> 0 THEN false
             WHEN NOT {is_due} THEN false
@@ -68,7 +37,7 @@ LOCK_EVENTS: Final = sql.SQL("""
     ORDER BY e.created_at, e.id
     LIMIT %(limit)s
     FOR UPDATE OF e SKIP LOCKED
-""").format(is_due=_IS_DUE, is_head=_IS_HEAD)
+""").format(is_due=IS_DUE, is_head=IS_HEAD)
 
 _LOCK_INTENTS: Final = """
     SELECT i.id FROM pm.intent i WHERE i.id = ANY(%(intents)b::uuid[]) FOR UPDATE SKIP LOCKED
@@ -87,7 +56,6 @@ _LOCK_RETRIES: Final = """
     WHERE r.event_id = ANY(%(events)b::integer[])
 """
 
-# Whoever took one of them in the meantime may have it.
 _LOCK_EVENTS_AGAIN: Final = """
     SELECT e.id FROM pm.outbox_event e
     WHERE e.id = ANY(%(events)b::integer[])
@@ -95,45 +63,11 @@ _LOCK_EVENTS_AGAIN: Final = """
     FOR UPDATE SKIP LOCKED
 """
 
-_ROWS_OF: Final = sql.SQL("""
-    SELECT
-        e.id, e.intent_id, e.action, e.payload::text, e.retry_count,
-        i.id IS NOT NULL, COALESCE(i.status, ''), i.operation_type, i.amount_satang, i.currency,
-        i.user_id, i.issued_by_user_id, i.metadata::text,
-        ARRAY(SELECT unnest(i.tb_transfer_ids)),
-        {psp_columns},
-        r.reason, r.attempts, r.generations,
-        e.status
-    FROM unnest(%(events)b::integer[]) WITH ORDINALITY AS held (id, position)
-    CROSS JOIN LATERAL (
-        SELECT * FROM {events} e WHERE e.id = held.id OFFSET 0
-    ) e
-    LEFT JOIN LATERAL (
-        SELECT * FROM pm.intent i WHERE i.id = e.intent_id OFFSET 0
-    ) i ON true
-    LEFT JOIN LATERAL (
-        SELECT * FROM pm.outbox_retry r WHERE r.event_id = e.id OFFSET 0
-    ) r ON true
-    {join_psp}
-""")
-
-
-def rows_of(events: sql.Composable) -> sql.Composed:
-    """Return the query of ``%(events)b`` in *events*, and of all beside them; status is last."""
-    return _ROWS_OF.format(
-        events=events, psp_columns=PSP_COLUMNS, join_psp=join_psp(sql.SQL("e.intent_id"))
-    )
-
-
-_READ: Final = sql.SQL("""
-    {rows}
+_LAST_PENDING: Final = """
+    SELECT COALESCE(max(e.created_at), '-infinity')::text
+    FROM pm.outbox_event e
     WHERE e.status = 'pending'
-      AND (i.id IS NULL OR i.id = ANY(%(intents)b::uuid[]))
-      AND i.status IS DISTINCT FROM 'MANUAL_REVIEW'
-      AND {is_due}
-      AND {is_head}
-    ORDER BY held.position
-""").format(rows=rows_of(sql.SQL("pm.outbox_event")), is_due=_IS_DUE, is_head=_IS_HEAD)
+"""
 
 # The index gives the order up to events of the same time. A planner that thinks there are few
 # pending events would still rather read all of them, judge each, and sort at the end. (Sorts
@@ -147,94 +81,114 @@ PAGES_MAX: Final = 8
 """How often a claim looks further behind events whose intents somebody else holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What a transaction holds locked."""
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """A row of ``LOCK_EVENTS``. Time is text, for it may be infinite."""
 
-    events: tuple[int, ...] = ()
-    intents: tuple[UUID, ...] = ()
+    id: int
+    intent_id: UUID
+    created_at: str
+    was_tried: bool
+    is_orphan: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    held: Held
-    tried: int
-    """How many of those held have failed before."""
+    locked: list[_Event]
+    usable: list[_Event]
+    """Those whose intent and retry row, if there are any, were locked as well."""
     is_last: bool
-    has_others: bool
-    """Events were locked that are not held: somebody else holds their intent or retry row, or
-    too many of them were tried before."""
-    end: "_Position"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Position:
-    """A place in the order of events. Time is text, for it may be infinite."""
-
-    time: str = "-infinity"
-    event_id: int = 0
-
-
-def lock_due(connection: BoundedConnection, *, limit: int) -> Held:
+def lock_due(connection: BoundedConnection, *, limit: int, search: UntriedSearch) -> Held:
     """Lock at most *limit* due events whose intent could be locked too, or does not exist.
 
     Events whose intents somebody else holds are let go again, and it looks further behind
     them, within bounds: what lies behind must not wait. It stops with half a batch, so as not
     to crawl through a stretch where every second intent is held.
-
-    Of a full batch, events that failed before get no more than half: however many there are,
-    and they are the oldest, what was never tried does not wait behind them.
     """
     connection.execute(KEEP_INDEX_ORDER)
-    held, position, tried_left = Held(), _Position(), max(1, limit // 2)
+    held: list[_Event] = []
+    end: _Event | None = None
     for _ in range(PAGES_MAX):
-        page = _lock_page(
-            connection, position, limit=limit - len(held.events), tried_max=tried_left
-        )
-        held = Held(events=held.events + page.held.events, intents=held.intents + page.held.intents)
-        tried_left = max(0, tried_left - page.tried)
-        if page.has_others:
+        page = _lock_page(connection, limit=limit - len(held), after=end)
+        held += page.usable
+        if len(page.usable) < len(page.locked):
             held = _hold_only(connection, held)
-        if page.is_last or len(held.events) > limit // 2:
+        if page.is_last:
             break
-        position = page.end
-    return held
+        end = page.locked[-1]
+        if len(held) > limit // 2:
+            held = _make_room(connection, held, limit=limit, after=end, search=search)
+            break
+    return Held(
+        events=tuple(event.id for event in held),
+        intents=tuple(event.intent_id for event in held if not event.is_orphan),
+    )
+
+
+def _make_room(
+    connection: BoundedConnection,
+    held: list[_Event],
+    *,
+    limit: int,
+    after: _Event,
+    search: UntriedSearch,
+) -> list[_Event]:
+    """Replace what is too much of tried events by untried ones, as far as there are any."""
+    surplus = [event for event in held if event.was_tried][max(1, limit // 2) :]
+    if not surplus:
+        return held
+    places = limit - len(held) + len(surplus)
+    page = _lock_page(connection, limit=places, after=after, untried_from=search.begin())
+    search.ended_at(_last_pending(connection) if page.is_last else page.locked[-1].created_at)
+    untried = page.usable
+    # There are more of them than could be had now: then the batch is rather not full.
+    too_many = max(0, len(held) + len(untried) - limit) if page.is_last else len(surplus)
+    dropped = {event.id for event in surplus[len(surplus) - too_many :]}
+    kept = [event for event in held if event.id not in dropped] + untried
+    if dropped or len(untried) < len(page.locked):
+        kept = _hold_only(connection, kept)
+    return kept
 
 
 def _lock_page(
-    connection: BoundedConnection, position: _Position, *, limit: int, tried_max: int
+    connection: BoundedConnection,
+    *,
+    limit: int,
+    after: _Event | None,
+    untried_from: str | None = None,
 ) -> _Page:
+    """Lock the next *limit* due events behind *after*; only untried ones from a time on."""
     rows = connection.execute(
         LOCK_EVENTS,
         {
-            "after_time": position.time,
-            "after_id": position.event_id,
-            "only_untried": tried_max == 0,
+            "after_time": FRONT if after is None else after.created_at,
+            "after_id": 0 if after is None else after.id,
+            "only_untried": untried_from is not None,
+            "from_time": untried_from or FRONT,
             "limit": limit,
         },
     ).fetchall()
-    is_last = len(rows) < limit
-    intents = _lock_intents(connection, [row[1] for row in rows if not row[4]])
-    in_use = _retries_in_use(connection, [event for event, _, _, was_tried, _ in rows if was_tried])
-    usable = [
-        (event, intent, was_tried)
-        for event, intent, _, was_tried, is_orphan in rows
-        if (is_orphan or intent in intents) and event not in in_use
+    locked = [_Event(*row) for row in rows]
+    return _Page(locked=locked, usable=_usable(connection, locked), is_last=len(rows) < limit)
+
+
+def _usable(connection: BoundedConnection, events: list[_Event]) -> list[_Event]:
+    """Lock what belongs to *events*; return those of which nobody else holds anything."""
+    intents = _lock_intents(connection, [one.intent_id for one in events if not one.is_orphan])
+    in_use = _retries_in_use(connection, [one.id for one in events if one.was_tried])
+    return [
+        one
+        for one in events
+        if (one.is_orphan or one.intent_id in intents) and one.id not in in_use
     ]
-    tried = [event for event, _, was_tried in usable if was_tried]
-    if not is_last:
-        surplus = set(tried[tried_max:])
-        usable = [one for one in usable if one[0] not in surplus]
-    return _Page(
-        held=Held(
-            events=tuple(event for event, _, _ in usable),
-            intents=tuple(intent for _, intent, _ in usable if intent in intents),
-        ),
-        tried=min(len(tried), tried_max),
-        is_last=is_last,
-        has_others=len(usable) < len(rows),
-        end=_Position(time=rows[-1][2], event_id=rows[-1][0]) if rows else position,
-    )
+
+
+def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUID]:
+    if not intents:
+        return set()
+    return {row[0] for row in connection.execute(_LOCK_INTENTS, {"intents": intents})}
 
 
 def _retries_in_use(connection: BoundedConnection, events: list[int]) -> set[int]:
@@ -245,69 +199,20 @@ def _retries_in_use(connection: BoundedConnection, events: list[int]) -> set[int
     return {event for event, is_locked in rows if not is_locked}
 
 
-def _hold_only(connection: BoundedConnection, held: Held) -> Held:
-    """Let go of every lock but those of *held*. Nothing has been written yet."""
+def _hold_only(connection: BoundedConnection, events: list[_Event]) -> list[_Event]:
+    """Let go of all locks but those of *events*. Nothing has been written yet.
+
+    Whoever took one of them in the meantime may have it; returns the others.
+    """
     connection.rollback()
     connection.begin()
     connection.execute(KEEP_INDEX_ORDER)
-    if not held.events:
-        return held
-    events = connection.execute(_LOCK_EVENTS_AGAIN, {"events": list(held.events)}).fetchall()
-    intents = _lock_intents(connection, list(held.intents))
-    return Held(events=tuple(event for (event,) in events), intents=tuple(intents))
+    ids = [event.id for event in events]
+    rows = connection.execute(_LOCK_EVENTS_AGAIN, {"events": ids}).fetchall()
+    locked = {event_id for (event_id,) in rows}
+    return _usable(connection, [event for event in events if event.id in locked])
 
 
-def read_held(connection: BoundedConnection, held: Held) -> tuple[ClaimedEvent, ...]:
-    """Read what is held, as it is now, leaving out events that are no longer due.
-
-    Taking a lock re-reads the locked row, but none that was joined to it: a backoff or a
-    manual review that was committed in between shows only here.
-    """
-    if not held.events:
-        return ()
-    rows = connection.execute(
-        _READ, {"events": list(held.events), "intents": list(held.intents)}
-    ).fetchall()
-    return tuple(map(claimed_of_row, rows))
-
-
-def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUID]:
-    if not intents:
-        return set()
-    return {row[0] for row in connection.execute(_LOCK_INTENTS, {"intents": intents})}
-
-
-def claimed_of_row(row: tuple[Any, ...]) -> ClaimedEvent:
-    """Return the event of a row of ``rows_of``."""
-    event, intent, psp, retry = row[:5], row[5:14], row[14:20], row[20:23]
-    intent_id = IntentId(event[1])
-    return ClaimedEvent(
-        event=OutboxEvent(
-            id=EventId(event[0]),
-            intent_id=intent_id,
-            action=event[2],
-            payload_json=event[3],
-            retry_count=event[4],
-        ),
-        intent=intent_of_row(intent_id, *intent[1:]) if intent[0] else None,
-        psp=psp_record(psp),
-        retry=RetryState(reason=retry[0], attempts=retry[1], generations=tuple(retry[2]))
-        if retry[0] is not None
-        else None,
-    )
-
-
-def intent_of_row(intent_id: IntentId, *row: Any) -> Intent:
-    """Return the intent of the columns from ``status`` to ``tb_transfer_ids``."""
-    status, operation_type, amount_satang, currency, user, issuer, metadata, transfers = row
-    return Intent(
-        id=intent_id,
-        status=status,
-        operation_type=operation_type,
-        amount_satang=amount_satang,
-        currency=currency,
-        user_id=None if user is None else UserId(user),
-        issued_by_user_id=None if issuer is None else UserId(issuer),
-        metadata_json=metadata,
-        tb_transfer_ids=tuple(transfers),
-    )
+def _last_pending(connection: BoundedConnection) -> str:
+    ((created_at,),) = connection.execute(_LAST_PENDING).fetchall()
+    return str(created_at)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from psycopg import sql
 
-from adapters.postgres.claiming import intent_of_row
+from adapters.postgres.claimed_rows import intent_of_row
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.event_archive import ALL_EVENTS
 from adapters.postgres.listing import NOT_COMPILED, listed, listed_event, utc

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from adapters.postgres import writing
 from adapters.postgres.audit_trail import INSERT_AUDIT, audit_values
-from adapters.postgres.claiming import claimed_of_row, rows_of
+from adapters.postgres.claimed_rows import claimed_of_row, rows_of
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors, translated_write_errors
 from adapters.postgres.pool import Pool, transaction

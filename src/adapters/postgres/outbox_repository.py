@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.postgres import writing
-from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.claimed_rows import read_held
+from adapters.postgres.claiming import lock_due
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors, translated_write_errors
 from adapters.postgres.pool import Pool, transaction
 from adapters.postgres.rehearsal import rehearse
+from adapters.postgres.untried_search import UntriedSearch
 from application.ports.outbox_repository import ClaimedBatch
 from domain.conclusions import Acknowledge, Conclusion, Retry, Review, Settle, StatusMessage
 from domain.fees import AccountCode, MappedAccount
@@ -71,6 +73,7 @@ class PostgresOutboxRepository:
     """An ``OutboxRepository`` on *pool*; safe to share between threads."""
 
     pool: Pool
+    _search: UntriedSearch = field(default_factory=UntriedSearch)
 
     def rehearse(self) -> None:
         """See ``OutboxRepository.rehearse``."""
@@ -89,7 +92,7 @@ class PostgresOutboxRepository:
     @contextmanager
     def _claim(self, limit: int) -> Iterator[ClaimedBatch]:
         with transaction(self.pool) as connection:
-            held = lock_due(connection, limit=limit)
+            held = lock_due(connection, limit=limit, search=self._search)
             yield PostgresClaimedBatch(connection, read_held(connection, held))
 
 

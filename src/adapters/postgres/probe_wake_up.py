@@ -25,7 +25,7 @@ def wake_up(connection: BoundedConnection, examined: Examined) -> Finding:
         case Trigger.ON:
             detail = f"trigger on, queue of notifications {state.queue_usage:.0%} full"
             return examined.ok(what, detail)
-        case Trigger.OFF:
+        case Trigger.OFF | Trigger.FUNCTION_ONLY:
             return examined.ok(what, "trigger off, workers look by themselves")
         case Trigger.DISABLED:
             return examined.warning(

@@ -9,7 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from adapters.postgres import writing
-from adapters.postgres.claiming import LOCK_EVENTS, Held, read_held
+from adapters.postgres.claimed_rows import Held, read_held
+from adapters.postgres.claiming import LOCK_EVENTS
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_write_errors
 from domain.conclusions import (
@@ -68,6 +69,7 @@ def _claim(connection: BoundedConnection) -> object:
         "after_time": "infinity",
         "after_id": 0,
         "only_untried": False,
+        "from_time": "-infinity",
         "limit": 1,
     }
     return connection.execute(LOCK_EVENTS, after_everything)

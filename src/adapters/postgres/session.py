@@ -65,15 +65,21 @@ class OwnSession:
         return self._connection
 
     def beat(self) -> None:
-        """Give a sign of life, and make sure that the session is the same.
+        """Give a sign of life, and make sure that the session is the same, on the primary.
 
         Raises:
-            SharedSessionError: it is not.
-            DatabaseUnavailableError: it has ended, or did not answer in time.
+            SharedSessionError: it is not the same.
+            DatabaseUnavailableError: it has ended, or did not answer in time; or the server
+                takes no more writes, so that whoever is primary now is somewhere else.
         """
         with translated_errors():
-            if backend_of(self._connection) != self._backend:
-                raise _shared()
+            ((backend, takes_writes),) = self._connection.execute(
+                "SELECT pg_backend_pid(), current_setting('transaction_read_only') = 'off'"
+            ).fetchall()
+        if backend != self._backend:
+            raise _shared()
+        if not takes_writes:
+            raise DatabaseUnavailableError("the server takes no writes")
 
     def wait(self, *, timeout_s: float) -> bool:
         """Wait for *timeout_s* at most; return whether a notification came.

@@ -27,6 +27,7 @@ _STATE: Final = """
         to_regclass('pm.outbox_event') IS NOT NULL,
         (SELECT t.tgenabled::text FROM pg_trigger t
          WHERE t.tgrelid = to_regclass('pm.outbox_event') AND t.tgname = 'outbox_wake_up'),
+        to_regprocedure('pm.outbox_wake_up()') IS NOT NULL,
         pg_notification_queue_usage()
 """
 
@@ -38,6 +39,8 @@ class Trigger(StrEnum):
     OFF = "off"
     DISABLED = "disabled"
     """It is there, but somebody switched it off by ALTER TABLE."""
+    FUNCTION_ONLY = "function only"
+    """Somebody dropped it by hand, and left its function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +89,19 @@ def switch_off(dsn: str) -> None:
 
 def read_state(connection: BoundedConnection) -> WakeUpState:
     """Return how things stand, by *connection*; raises what psycopg raises, and as above."""
-    ((has_table, enabled, queue_usage),) = connection.execute(_STATE).fetchall()
+    ((has_table, enabled, has_function, queue_usage),) = connection.execute(_STATE).fetchall()
     if not has_table:
         raise DatabaseMisconfiguredError(
             "there is no table pm.outbox_event: run `outbox-worker migrate`, or let DATABASE_URL"
             " name the payment manager's database"
         )
-    trigger = {None: Trigger.OFF, "D": Trigger.DISABLED, "R": Trigger.DISABLED}.get(
-        enabled, Trigger.ON
-    )
+    match enabled:
+        case None:
+            trigger = Trigger.FUNCTION_ONLY if has_function else Trigger.OFF
+        case "D" | "R":
+            trigger = Trigger.DISABLED
+        case _:
+            trigger = Trigger.ON
     return WakeUpState(trigger=trigger, queue_usage=queue_usage)
 
 

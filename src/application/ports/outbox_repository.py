@@ -78,7 +78,8 @@ class OutboxRepository(Protocol):
 
         Rows locked by others are skipped, never waited for. An event whose intent does not
         exist is claimed too, without intent. Of a full batch, events that failed before
-        (``retry_count`` not 0) get no more than half, lest the others wait behind them.
+        (``retry_count`` not 0) get no more than half, lest the others wait behind them; or
+        more, as far as there are no others.
 
         Leaving the block normally commits what ``write`` wrote; leaving it by an exception
         rolls back, and the events are as before: not an attempt.

@@ -6,8 +6,7 @@ All clocks are this machine's: the workers' log, Postgres and the journal can be
 import itertools
 import threading
 import time
-from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -104,32 +103,57 @@ def overlaps(
     ]
 
 
-def too_early(
-    by_intent: Mapping[IntentId, Sequence[Entry]], postponements: Collection[Postponement]
-) -> list[str]:
-    """Return which events were tried again before their backoff was over.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """What a worker announced after an attempt, and when the intent was taken up again.
 
-    The backoff begins with the write of the attempt, which follows its last ledger call.
+    It begins with the write of the attempt, which follows its last ledger call.
     """
-    faults: list[str] = []
-    seen: set[tuple[IntentId, int]] = set()
+
+    intent_id: IntentId
+    attempt_end_ns: int
+    delay_ms: int
+    next_begin_ns: int
+
+
+def backoffs(
+    by_intent: Mapping[IntentId, Sequence[Entry]], postponements: Collection[Postponement]
+) -> list[Backoff]:
+    """Return those of *postponements* that can be judged: there are calls before and after."""
+    found: list[Backoff] = []
     for one in postponements:
         entries = by_intent.get(one.intent_id, ())
-        of_attempt = [
-            entry for entry in entries if entry.worker == one.worker and entry.end_ns <= one.told_ns
+        ends = [
+            entry.end_ns
+            for entry in entries
+            if entry.worker == one.worker and entry.end_ns <= one.told_ns
         ]
-        if not of_attempt:
-            continue  # an attempt that did not get as far as the ledger
-        end_ns = of_attempt[-1].end_ns
-        if (one.intent_id, end_ns) in seen:
-            faults.append(f"intent {one.intent_id}: two attempts at once")
-        seen.add((one.intent_id, end_ns))
-        begins = [entry.begin_ns for entry in entries]
-        following = bisect_left(begins, end_ns)
-        if following < len(begins) and begins[following] < end_ns + one.delay_ms * _MS:
-            early_ms = (end_ns + one.delay_ms * _MS - begins[following]) // _MS
-            faults.append(f"intent {one.intent_id}: {early_ms} ms of {one.delay_ms} too early")
-    return faults
+        begins = [entry.begin_ns for entry in entries if ends and entry.begin_ns >= ends[-1]]
+        if begins:
+            found.append(
+                Backoff(
+                    intent_id=one.intent_id,
+                    attempt_end_ns=ends[-1],
+                    delay_ms=one.delay_ms,
+                    next_begin_ns=begins[0],
+                )
+            )
+    return found
+
+
+def too_early(backoffs: Collection[Backoff]) -> list[str]:
+    """Return which were cut short, or announced twice for one attempt."""
+    cut = [
+        f"intent {one.intent_id}: {early_ms} ms of {one.delay_ms} too early"
+        for one in backoffs
+        if (early_ms := one.delay_ms - (one.next_begin_ns - one.attempt_end_ns) // _MS) > 0
+    ]
+    attempts = Counter((one.intent_id, one.attempt_end_ns) for one in backoffs)
+    return cut + [
+        f"intent {intent_id}: two attempts at once"
+        for (intent_id, _), count in attempts.items()
+        if count > 1
+    ]
 
 
 def largest_request(entries: Collection[Entry]) -> int:

@@ -40,6 +40,8 @@ MAPPED_LATE: Final = "USD"
 SEVERAL_EVENTS: Final = 20
 NO_EVENT: Final = 1
 EACH_ODDITY: Final = 0.5
+LOOKS_LIKE_NUL: Final = "\\u0000"
+"""Six characters. A true NUL is in none of these columns: Postgres takes it in no text or jsonb."""
 ORPHAN_EVERY: Final = 100
 """So many events, and there is one without an intent."""
 
@@ -200,8 +202,7 @@ class Population:
         operation_type = self.random.choice(OPERATIONS)
         metadata = {
             "recipientUserId": str(self._a_uuid()),
-            # Text that looks like a NUL; a true one, no column of PM's can hold.
-            "traceId": self.random.choice(("trace", "\\u0000", "\\x00")),
+            "traceId": self.random.choice(("trace", LOOKS_LIKE_NUL, "\\x00")),
         }
         return Intent(
             id=IntentId(self._a_uuid()),
@@ -218,7 +219,7 @@ class Population:
     def _a_payload(self) -> str | None:
         splits = [
             {"account": account, "amountSatang": satang, "kind": "PLATFORM_FEE"}
-            for account, satang in ((REVENUE_CODE, "150"), ("partner\\u0000", 12))
+            for account, satang in ((REVENUE_CODE, "150"), ("partner" + LOOKS_LIKE_NUL, 12))
             if self.random.randrange(2)
         ]
         return json.dumps({"feeSplits": splits}) if splits else None

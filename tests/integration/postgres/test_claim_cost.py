@@ -5,9 +5,12 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.claimed_rows import read_held
+from adapters.postgres.claiming import lock_due
+from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.outbox_repository import PostgresClaimedBatch
 from adapters.postgres.pool import build_pool, transaction
+from adapters.postgres.untried_search import UntriedSearch
 from domain.conclusions import Conclusion
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
@@ -62,7 +65,7 @@ def big_url(
 
 def test_a_batch_reads_each_waiting_event_once_and_never_scans_a_table(big_url: str) -> None:
     with build_pool(big_url, size_max=1) as pool, transaction(pool) as connection:
-        held = lock_due(connection, limit=LIMIT)
+        held = lock_due(connection, limit=LIMIT, search=UntriedSearch())
         batch = PostgresClaimedBatch(connection, read_held(connection, held))
         assert [claimed.event.retry_count for claimed in batch.events] == [0] * LIMIT
 
@@ -84,24 +87,39 @@ def test_a_batch_reads_each_waiting_event_once_and_never_scans_a_table(big_url: 
     assert fetched["intent"] < 8 * LIMIT
 
 
+def test_a_backlog_in_a_table_without_statistics_is_read_no_further_than_the_batch(
+    database_url: str,
+) -> None:
+    # The planner thinks of a handful, and would rather read and judge all of them, and sort.
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        add_intents(connection, "AUTHORIZED", first=1, last=DUE)
+        add_events(connection, "pending", first=1, last=DUE)
+    with build_pool(database_url, size_max=1) as pool, transaction(pool) as connection:
+        held = lock_due(connection, limit=LIMIT, search=UntriedSearch())
+        assert len(held.events) == LIMIT
+
+        assert _rows_read(connection, "outbox_event") < 8 * LIMIT
+
+
 def test_writing_a_batch_finds_its_rows_by_their_ids(big_url: str) -> None:
     with build_pool(big_url, size_max=1) as pool, transaction(pool) as connection:
-        held = lock_due(connection, limit=LIMIT)
+        held = lock_due(connection, limit=LIMIT, search=UntriedSearch())
         batch = PostgresClaimedBatch(connection, read_held(connection, held))
-        before = _rows_read(batch)
+        before = _rows_read(connection)
         kinds = (a_settle, an_acknowledge, a_retry, a_review)
         conclusions: list[Conclusion] = [
             kinds[n % len(kinds)](claimed) for n, claimed in enumerate(batch.events)
         ]
         batch.write(conclusions)
 
-        assert _rows_read(batch) - before < 8 * LIMIT
+        assert _rows_read(connection) - before < 8 * LIMIT
 
 
-def _rows_read(batch: PostgresClaimedBatch) -> int:
-    """All rows that this transaction has read from the tables that can be big."""
-    rows = batch._connection.execute(
+def _rows_read(connection: BoundedConnection, *tables: str) -> int:
+    """All rows that this transaction has read from *tables*, or from all that can be big."""
+    rows = connection.execute(
         "SELECT sum(seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables"
-        " WHERE relname IN ('outbox_event', 'intent', 'outbox_retry')"
+        " WHERE relname = ANY(%s)",
+        [list(tables or ("outbox_event", "intent", "outbox_retry"))],
     ).fetchall()
     return int(rows[0][0])

@@ -7,7 +7,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from adapters.postgres.claiming import PAGES_MAX, Held, read_held
+from adapters.postgres.claimed_rows import Held, read_held
+from adapters.postgres.claiming import PAGES_MAX
 from adapters.postgres.outbox_repository import PostgresOutboxRepository
 from adapters.postgres.pool import Pool, build_pool, transaction
 from domain.conclusions import Conclusion

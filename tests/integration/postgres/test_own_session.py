@@ -25,6 +25,7 @@ from application.ports.exclusive_lock import LEASE_S
 from entrypoints.sandbox.postgres_server import PostgresServer
 from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.pgbouncer import PgBouncer
+from tests.helpers.read_only import read_only
 from tests.helpers.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.integration
@@ -260,6 +261,69 @@ class TestExclusiveLock:
     ) -> None:
         assert new_lock().hold()
         assert new_lock(empty_database_url).hold()
+
+
+class TestReadOnlyServer:
+    """It is not the primary any more, but its connections live on."""
+
+    def test_a_listener_leaves_it_and_comes_back_when_it_takes_writes(
+        self,
+        private_postgres: PostgresServer,
+        private_database_url: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("adapters.postgres.arrivals._BEAT_S", 0.0)
+        arrivals = PostgresArrivals(dsn=private_database_url, connect_timeout_s=CONNECT_TIMEOUT_S)
+        arrivals.wait(timeout_s=AT_ONCE_S)
+
+        with read_only(private_postgres):
+            wait_until_refused(lambda: arrivals.wait(timeout_s=AT_ONCE_S))
+            with pytest.raises(DatabaseUnavailableError, match="takes no writes"):
+                arrivals.wait(timeout_s=AT_ONCE_S)
+
+        wait_until(
+            lambda: not is_refused(lambda: arrivals.wait(timeout_s=AT_ONCE_S)),
+            timeout_s=LONG_S,
+            what="it listens again",
+        )
+        arrivals.close()
+
+    @pytest.mark.parametrize("was_ours", [True, False], ids=["held", "waited for"])
+    def test_nobody_holds_the_lock_there_or_waits_for_it(
+        self, private_postgres: PostgresServer, private_database_url: str, was_ours: bool
+    ) -> None:
+        lock, other = (
+            PostgresExclusiveLock(dsn=private_database_url, connect_timeout_s=CONNECT_TIMEOUT_S)
+            for _ in range(2)
+        )
+        if not was_ours:
+            other.hold()
+        assert lock.hold() is was_ours
+
+        with read_only(private_postgres):
+            wait_until_refused(lock.hold)
+            with pytest.raises(DatabaseUnavailableError, match="takes no writes"):
+                lock.hold()
+
+        other.release()
+        wait_until(
+            lambda: not is_refused(lock.hold), timeout_s=LONG_S, what="it takes writes again"
+        )
+        lock.release()
+
+
+def is_refused(ask: Callable[[], object]) -> bool:
+    """Does it say that the database is not there?"""
+    try:
+        ask()
+    except DatabaseUnavailableError:
+        return True
+    return False
+
+
+def wait_until_refused(ask: Callable[[], object]) -> None:
+    """A server takes up a setting a little later than it is told to."""
+    wait_until(lambda: is_refused(ask), timeout_s=LONG_S, what="the server takes no writes")
 
 
 def holder_query() -> str:

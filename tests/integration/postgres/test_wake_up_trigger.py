@@ -74,6 +74,17 @@ def test_one_that_was_disabled_is_told_and_can_be_enabled(database_url: str) -> 
     assert trigger(database_url) is Trigger.ON
 
 
+def test_a_function_without_its_trigger_is_told_and_removed(database_url: str) -> None:
+    switch_on(database_url)
+    execute(database_url, "DROP TRIGGER outbox_wake_up ON pm.outbox_event")
+    assert trigger(database_url) is Trigger.FUNCTION_ONLY
+
+    assert command(database_url, "off", "--yes")[0] == 0
+
+    assert execute(database_url, OWNED) == []
+    assert trigger(database_url) is Trigger.OFF
+
+
 @pytest.mark.parametrize("is_on", [False, True])
 def test_a_table_in_use_is_not_waited_for(database_url: str, is_on: bool) -> None:
     # All other producers would have to wait behind us.

@@ -7,9 +7,11 @@ import psycopg
 import pytest
 
 from adapters.postgres import writing
-from adapters.postgres.claiming import lock_due, read_held
+from adapters.postgres.claimed_rows import read_held
+from adapters.postgres.claiming import lock_due
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.pool import build_pool, transaction
+from adapters.postgres.untried_search import UntriedSearch
 from domain.intents import ClaimedEvent
 from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge
 
@@ -70,7 +72,7 @@ def test_the_work_of_writing_grows_with_the_batch_and_not_with_its_square(
     url: str, kind: str
 ) -> None:
     with build_pool(url, size_max=1) as pool, transaction(pool) as connection:
-        events = read_held(connection, lock_due(connection, limit=EVENTS))
+        events = read_held(connection, lock_due(connection, limit=EVENTS, search=UntriedSearch()))
         explaining = _Explaining(connection)
         _write(kind, cast(BoundedConnection, explaining), events)
 

@@ -1,8 +1,7 @@
 """What Postgres does to a worker at work, again and again: nothing is lost, doubled or counted."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import psycopg
 import pytest
@@ -10,6 +9,7 @@ from redis import Redis
 
 from adapters.memory.faulty_ledger import FaultyLedger
 from entrypoints.sandbox.postgres_server import PostgresServer
+from tests.helpers.read_only import read_only
 from tests.helpers.tcp_proxy import TcpProxy
 from tests.helpers.worker_process import WorkerProcess
 from tests.integration.redis.clients import STREAM, entries
@@ -97,17 +97,6 @@ def test_commits_whose_answers_are_lost_are_not_repeated(
     assert worker.stop() == 0
     payment_manager.assert_settled_once(payments)
     assert_on_stream_once(redis, payments)
-
-
-@contextmanager
-def read_only(server: PostgresServer) -> Iterator[None]:
-    """Let every session be as on a standby that was not promoted yet."""
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
-        connection.execute("SELECT pg_reload_conf()")
-        yield
-        connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
-        connection.execute("SELECT pg_reload_conf()")
 
 
 class TestFailOver:

@@ -188,6 +188,39 @@ def test_one_that_is_frozen_is_replaced_and_stands_by_when_it_goes_on(
     payment_manager.assert_settled_once(payments + more)
 
 
+def test_one_that_was_frozen_claims_nothing_even_before_it_learns_that_it_was_replaced(
+    payment_manager: PaymentManager,
+    start_exclusive: StartExclusive,
+    ledger: FaultyLedger,
+    database_url: str,
+    proxy_to: Callable[[str], TcpProxy],
+) -> None:
+    proxy = proxy_to(database_url)
+    active = start_exclusive(DATABASE_URL=proxy.url)
+    active.wait_for(ACTIVE)
+    stand_by = start_exclusive(OUTBOX_LANES="1")
+    stand_by.wait_for(STAND_BY)
+    active.send(signal.SIGSTOP)
+    # Its lanes can reach the database, but that its session has ended it hears by no answer.
+    proxy.blackhole(only=b"outbox-worker exclusive")
+    stand_by.wait_for(ACTIVE)
+    gate = Gate(ledger, Moment.BEFORE_CHAINS)
+    payments = payment_manager.order(10)
+    gate.wait_reached(stand_by)
+    waiting = payment_manager.order(10)
+
+    active.send(signal.SIGCONT)
+    active.wait_for(STAND_BY)
+
+    free = payment_manager.execute("SELECT id FROM pm.outbox_event FOR UPDATE SKIP LOCKED")
+    gate.open()
+    assert len(free) == len(waiting)
+    payment_manager.wait_settled(stand_by, active)
+    assert [active.stop(), stand_by.stop()] == [0, 0]
+    assert (settled_by(active), settled_by(stand_by)) == (0, 20)
+    payment_manager.assert_settled_once(payments + waiting)
+
+
 def test_one_that_is_cut_off_stops_and_is_replaced(
     payment_manager: PaymentManager,
     start_exclusive: StartExclusive,
