@@ -26,8 +26,9 @@ class Operator:
 class NamedEvent:
     """An event in whatever status, with all that decides what may be done with it.
 
-    ``status_before_review`` is what the latest audit row of a change to ``MANUAL_REVIEW``
-    keeps; None where there is no such row.
+    ``status_before_review`` is what the audit row keeps by which the intent came under review.
+    None where no row tells: there is none, a later one says that the intent has left it since,
+    or of some that bear the same time it is not known which is the later.
     """
 
     claimed: ClaimedEvent

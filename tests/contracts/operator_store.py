@@ -12,7 +12,7 @@ from domain.named_events import NamedEvent
 from domain.requeueing import Requeue
 from domain.verdicts import ReviewReason
 from tests.contracts.database_bench import DatabaseBench, EventState, RetryNote
-from tests.contracts.payments import a_retry, a_review, an_audit, an_intent
+from tests.contracts.payments import a_retry, a_review, a_settle, an_audit, an_intent
 
 
 class BrokenError(Exception):
@@ -114,6 +114,22 @@ class OperatorStoreContract:
         assert found.status == "failed"
         assert found.is_in_review
         assert found.status_before_review == "SETTLING"
+
+    def test_a_review_that_has_ended_tells_nothing_of_the_next(self, bench: DatabaseBench) -> None:
+        event_id = add_event(bench)
+        intent_id = conclude(bench, event_id, review=True).event.intent_id
+        with bench.operators.hold(event_id) as held:
+            assert held is not None
+            held.requeue(a_requeue(held.named, intent_status=IntentStatus.AUTHORIZED))
+        with bench.outbox.claim(limit=1) as batch:
+            batch.write([a_settle(claimed) for claimed in batch.events])
+
+        # As a person may: without a row in the trail.
+        bench.set_intent_status(intent_id, "MANUAL_REVIEW")
+
+        found = named(bench, bench.add_event(intent_id, created_after_s=9))
+        assert found.is_in_review
+        assert found.status_before_review is None
 
     def test_a_row_that_kept_the_status_tells_nothing_of_what_it_was(
         self, bench: DatabaseBench

@@ -98,15 +98,19 @@ def _named(transaction: Transaction, event_id: EventId) -> NamedEvent | None:
     row = transaction.event(event_id) or transaction.database.tables.archive.get(event_id)
     if row is None:
         return None
-    reviews = [
-        audited.audit.status_from
-        for audited in transaction.database.tables.audit
-        if audited.intent_id == row.event.intent_id
-        and audited.audit.status_to == IntentStatus.MANUAL_REVIEW
-        and audited.audit.status_from != IntentStatus.MANUAL_REVIEW
-    ]
     return NamedEvent(
         claimed=claimed_of_row(transaction, row),
         status=row.status,
-        status_before_review=reviews[-1] if reviews else None,
+        status_before_review=_status_before_review(transaction, row.event.intent_id),
     )
+
+
+def _status_before_review(transaction: Transaction, intent_id: IntentId) -> str | None:
+    changes = [
+        (row.audit.status_from, row.audit.status_to)
+        for row in transaction.database.tables.audit
+        if row.intent_id == intent_id and row.audit.status_to in tuple(IntentStatus)
+    ]
+    kept = (IntentStatus.MANUAL_REVIEW, IntentStatus.MANUAL_REVIEW)
+    before, after = next((one for one in reversed(changes) if one != kept), (None, None))
+    return before if after == IntentStatus.MANUAL_REVIEW else None

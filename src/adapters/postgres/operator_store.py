@@ -22,7 +22,7 @@ from adapters.postgres.pool import Pool, transaction
 from application.errors import HeldByOthersError, RowsRefusedError
 from application.ports.operator_store import HeldEvent
 from domain.conclusions import AuditEvent, Review
-from domain.intents import EventId, IntentId
+from domain.intents import EventId, IntentId, IntentStatus
 from domain.named_events import NamedEvent
 from domain.requeueing import Requeue
 
@@ -34,14 +34,15 @@ _PLACES: Final = (
     rows_of(sql.SQL("pm.outbox_event_archive")),
 )
 
-# By created_at, for PM's own table may have no ids. A row that keeps the status tells nothing.
-_STATUS_BEFORE_REVIEW: Final = """
-    SELECT a.status_from FROM pm.intent_event a
-    WHERE a.intent_id = %s
-      AND a.status_to = 'MANUAL_REVIEW'
-      AND a.status_from IS DISTINCT FROM 'MANUAL_REVIEW'
-    ORDER BY a.created_at DESC
-    LIMIT 1
+# By created_at, for PM's own table may have no ids. Rows of a PSP's states tell nothing of the
+# intent's, and nothing tells one that kept it under review.
+_LATEST_CHANGES: Final = """
+    SELECT a.status_from, a.status_to FROM pm.intent_event a
+    WHERE a.intent_id = %(intent)s
+      AND a.status_to = ANY(%(statuses)s::text[])
+      AND (a.status_to <> 'MANUAL_REVIEW' OR a.status_from IS DISTINCT FROM 'MANUAL_REVIEW')
+    ORDER BY a.created_at DESC NULLS LAST
+    FETCH FIRST 1 ROW WITH TIES
 """
 
 
@@ -105,6 +106,8 @@ class PostgresOperatorStore:
     def read(self, event_id: EventId) -> NamedEvent | None:
         """See ``OperatorStore.read``."""
         with transaction(self.pool) as connection, translated_errors():
+            # For what several statements read is to be of one moment.
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return _named(connection, event_id)
 
     def unfinished(self, intent_id: IntentId) -> Sequence[EventId]:
@@ -160,12 +163,23 @@ def _named(connection: BoundedConnection, event_id: EventId) -> NamedEvent | Non
     if row is None:
         return None
     claimed = claimed_of_row(row)
-    before = connection.execute(_STATUS_BEFORE_REVIEW, [claimed.event.intent_id]).fetchone()
     return NamedEvent(
         claimed=claimed,
         status=row[-1],
-        status_before_review=None if before is None else before[0],
+        status_before_review=_status_before_review(connection, claimed.event.intent_id),
     )
+
+
+def _status_before_review(connection: BoundedConnection, intent_id: IntentId) -> str | None:
+    changes = connection.execute(
+        _LATEST_CHANGES, {"intent": intent_id, "statuses": [str(status) for status in IntentStatus]}
+    ).fetchall()
+    # Which of several that bear the same time came last is not known.
+    latest: set[tuple[str | None, str]] = set(changes)
+    if len(latest) != 1:
+        return None
+    ((before, after),) = latest
+    return before if after == IntentStatus.MANUAL_REVIEW else None
 
 
 def _row(connection: BoundedConnection, event_id: EventId) -> tuple[Any, ...] | None:
