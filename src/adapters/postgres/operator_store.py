@@ -27,6 +27,7 @@ from domain.named_events import NamedEvent
 from domain.requeueing import Requeue
 
 LOCK_TIMEOUT_MS: Final = 5_000
+_NOT_TAKEN: Final = "a row did not take the update"
 
 # In this order: an event that is moved meanwhile is found in the second.
 _PLACES: Final = (
@@ -77,7 +78,8 @@ class PostgresHeldEvent:
     def give_up(self, review: Review) -> None:
         """See ``HeldEvent.give_up``."""
         with translated_write_errors():
-            writing.review(self._connection, [review])
+            if review.event_id not in writing.review(self._connection, [review]):
+                raise RowsRefusedError(_NOT_TAKEN)
             if self.named.is_in_review:
                 self._audit(review.intent_id, review.audit)
             self._check_constraints()
@@ -85,7 +87,7 @@ class PostgresHeldEvent:
     def _change(self, query: str, *parameters: object) -> None:
         # A trigger of PM's may quietly keep the row as it was.
         if self._connection.execute(query.encode(), parameters).rowcount != 1:
-            raise RowsRefusedError("a row did not take the update")
+            raise RowsRefusedError(_NOT_TAKEN)
 
     def _audit(self, intent_id: IntentId, audit: AuditEvent | None) -> None:
         if audit is not None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from adapters.postgres.connection import BoundedConnection
 from domain.conclusions import Acknowledge, Retry, Review, Settle, StatusMessage
-from domain.intents import IntentId, IntentStatus
+from domain.intents import EventId, IntentId, IntentStatus
 
 _SETTLE: Final = """
     WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS at),
@@ -183,12 +183,23 @@ _REVIEW: Final = """
           AND CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN true END
           AND i.status || '' IS DISTINCT FROM 'MANUAL_REVIEW'
         RETURNING w.event_id
+    ),
+    audited AS (
+        INSERT INTO pm.intent_event
+            (intent_id, status_from, status_to, reason, payload, created_at)
+        SELECT w.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
+               (SELECT at FROM moment)
+        FROM wanted w
+        WHERE CASE WHEN w.event_id IN (SELECT event_id FROM stopped) THEN true END
     )
-    INSERT INTO pm.intent_event (intent_id, status_from, status_to, reason, payload, created_at)
-    SELECT w.intent_id, w.audit_from, w.audit_to, w.audit_reason, w.audit_payload::jsonb,
-           (SELECT at FROM moment)
+    SELECT w.event_id
     FROM wanted w
-    WHERE CASE WHEN w.event_id IN (SELECT event_id FROM stopped) THEN true END
+    WHERE CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN
+        CASE WHEN w.audit_to IS NULL OR w.event_id IN (SELECT event_id FROM stopped) THEN true
+            -- As it was before this statement.
+            ELSE (SELECT i.status FROM pm.intent i WHERE i.id = w.intent_id) = 'MANUAL_REVIEW'
+        END
+    END
 """
 
 Parameters = dict[str, list[Any]]
@@ -226,8 +237,12 @@ def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> None:
     connection.execute(_RETRY, parameters)
 
 
-def review(connection: BoundedConnection, reviews: Sequence[Review]) -> None:
-    """Give up on events, and hand their intents to a person."""
+def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[EventId]:
+    """Give up on events, and hand their intents to a person.
+
+    Return the events of which that is so now; of the others, the event or its intent did not
+    take the update.
+    """
     audits = [one.audit for one in reviews]
     parameters: Parameters = {
         "event_ids": [one.event_id for one in reviews],
@@ -239,7 +254,7 @@ def review(connection: BoundedConnection, reviews: Sequence[Review]) -> None:
         "audit_reasons": [audit and audit.reason for audit in audits],
         "audit_payloads": [audit and audit.payload_json for audit in audits],
     }
-    connection.execute(_REVIEW, parameters)
+    return {EventId(event_id) for (event_id,) in connection.execute(_REVIEW, parameters).fetchall()}
 
 
 def _settle_parameters(settles: Sequence[Settle]) -> Parameters:

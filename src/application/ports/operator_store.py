@@ -13,8 +13,8 @@ from domain.requeueing import Requeue
 class HeldEvent(Protocol):
     """An event that is locked, with its intent, until the block of ``hold`` ends.
 
-    Both writes raise RowsRefusedError where the database does not take a value or the intent
-    does not take the update; leave the block by it, then nothing is kept.
+    Both writes raise RowsRefusedError where the database does not take a value or a row does
+    not take the update; leave the block by it, then nothing is kept.
     """
 
     @property
