@@ -24,6 +24,11 @@ def give_up_of(
         return NothingToDo("it is failed already")
     if named.status != "pending":
         return Refused(f"it is {named.status}: there is nothing left to give up")
+    if intent is not None and named.is_carried_out:
+        return Refused(
+            f"its intent is {intent.status} already: the worker finishes the event, and puts the"
+            " intent under review if the ledger says otherwise"
+        )
     if moved is None:
         return Refused(
             "whether its money has moved is not known: an account of it is so busy that the search"
@@ -46,6 +51,7 @@ def give_up_of(
             IntentStatus.MANUAL_REVIEW,
             reason=reason,
             lastError=last_error,
+            databaseUser=named.database_user,
             **by.facts,
         ),
     )

@@ -1,9 +1,13 @@
 """An event that an operator named, and what may come of an order about it."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from domain.intents import ClaimedEvent, IntentStatus
+from domain.intents import Action, ClaimedEvent, EventId, IntentStatus
 from domain.sanitising import sanitise
+
+_CARRIED_OUT: Final = frozenset((str(action), str(action.final_status)) for action in Action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,18 +32,41 @@ class NamedEvent:
 
     ``status_before_review`` is what the audit row keeps by which the intent came under review.
     None where no row tells: there is none, a later one says that the intent has left it since,
-    or of some that bear the same time it is not known which is the later.
+    or of some that bear the same time it is not known which is the later. ``database_user`` is
+    whom the database takes the operator for, where it tells.
     """
 
     claimed: ClaimedEvent
     status: str
     status_before_review: str | None = None
+    database_user: str | None = None
 
     @property
     def is_in_review(self) -> bool:
         """Does the intent wait for a person?"""
         intent = self.claimed.intent
         return intent is not None and intent.status == IntentStatus.MANUAL_REVIEW
+
+    @property
+    def is_carried_out(self) -> bool:
+        """Is the intent final already, and in the way that the event orders?"""
+        event, intent = self.claimed.event, self.claimed.intent
+        return intent is not None and (event.action, intent.status) in _CARRIED_OUT
+
+    def after(self, status: IntentStatus) -> "NamedEvent":
+        """Return the event as it will be when its intent has become *status*."""
+        if self.claimed.intent is None:
+            return self
+        intent = replace(self.claimed.intent, status=status)
+        return replace(self, claimed=replace(self.claimed, intent=intent))
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedEvent:
+    """An event that is not ``processed``, as one of its intent's."""
+
+    id: EventId
+    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +81,25 @@ class NothingToDo:
     """All is as ordered already."""
 
     detail: str
+
+
+def unknown(event_id: EventId) -> Refused:
+    """Return what comes of an order about an event that is not there."""
+    return Refused(f"there is no event {event_id}")
+
+
+def older_failed(
+    events: Sequence[UnfinishedEvent], event_id: EventId, ordered: Collection[EventId]
+) -> list[EventId]:
+    """Return which of an intent's *events*, oldest first, failed before *event_id* and stay so.
+
+    *ordered* are those that are ordered again with it.
+    """
+    ids = [one.id for one in events]
+    older = events[: ids.index(event_id)] if event_id in ids else ()
+    return [one.id for one in older if one.status == "failed" and one.id not in ordered]
+
+
+def other_pending(events: Sequence[UnfinishedEvent], event_id: EventId) -> list[EventId]:
+    """Return which of an intent's *events* wait when *event_id* is given up, too."""
+    return [one.id for one in events if one.status == "pending" and one.id != event_id]

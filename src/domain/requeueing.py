@@ -51,7 +51,12 @@ def requeue_of(named: NamedEvent, by: Operator) -> Requeue | NothingToDo | Refus
         audit=None
         if intent is None
         else audit_event(
-            named.claimed, intent, restored or intent.status, reason=REQUEUE, **by.facts
+            named.claimed,
+            intent,
+            restored or intent.status,
+            reason=REQUEUE,
+            databaseUser=named.database_user,
+            **by.facts,
         ),
     )
 

@@ -8,7 +8,7 @@ from application.errors import HeldByOthersError
 from application.ports.operator_store import HeldEvent
 from domain.conclusions import Review
 from domain.intents import ClaimedEvent, EventId, IntentId, IntentStatus
-from domain.named_events import NamedEvent
+from domain.named_events import NamedEvent, UnfinishedEvent
 from domain.requeueing import Requeue
 from domain.verdicts import ReviewReason
 from tests.contracts.database_bench import DatabaseBench, EventState, RetryNote
@@ -154,7 +154,10 @@ class OperatorStoreContract:
         bench.add_event(intent.id, created_after_s=2, status="processed")
         bench.add_event(an_intent().id)
 
-        assert list(bench.operators.unfinished(intent.id)) == [old, young]
+        assert list(bench.operators.unfinished(intent.id)) == [
+            UnfinishedEvent(old, "failed"),
+            UnfinishedEvent(young, "pending"),
+        ]
         assert list(bench.operators.unfinished(IntentId(uuid4()))) == []
 
     def test_requeueing_a_failed_event_makes_it_as_new(self, bench: DatabaseBench) -> None:

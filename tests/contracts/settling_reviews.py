@@ -176,7 +176,45 @@ class ReviewContract:
         assert wallet.intent_status(case) == "FAILED"
         assert wallet.frozen_satang(case) == 0
 
+    def test_an_intents_events_are_planned_oldest_first_as_one_follows_the_other(
+        self, wallet: Wallet
+    ) -> None:
+        case = wallet.add_case(POST, payload_json="[]")
+        wallet.settle()
+        later = wallet.bench.add_event(case.intent_id, VOID, created_after_s=9)
+        use_case = RequeueEvent(store=wallet.bench.operators)
+
+        plans = use_case.plan([later, case.event_id], SOMCHAI)
+
+        assert list(plans) == [case.event_id, later]
+        done = {event_id: use_case(event_id, SOMCHAI) for event_id in plans}
+        assert done == plans
+        assert isinstance(done[case.event_id], Requeue)
+        # The intent is out of review by then.
+        assert isinstance(done[later], NothingToDo)
+
     # Giving up by hand.
+
+    @pytest.mark.parametrize("action", Action)
+    def test_an_order_that_its_intent_has_followed_already_is_not_given_up(
+        self, wallet: Wallet, action: Action
+    ) -> None:
+        case = wallet.add_case(action, frozen=(), status=action.final_status)
+
+        refused = fail(wallet, case)
+
+        assert isinstance(refused, Refused)
+        assert f"its intent is {action.final_status} already" in refused.detail
+        assert wallet.ledger.calls == []
+        assert wallet.intent_status(case) == action.final_status
+
+    def test_an_order_that_contradicts_its_final_intent_may_be_given_up(
+        self, wallet: Wallet
+    ) -> None:
+        case = wallet.add_case(VOID, frozen=(), status="SETTLED")
+
+        assert isinstance(fail(wallet, case), Review)
+        assert wallet.audit_trail(case) == [("SETTLED", "MANUAL_REVIEW")]
 
     def test_an_open_order_is_given_up_and_moves_nothing(self, wallet: Wallet) -> None:
         case = wallet.add_case(POST, frozen=(100, 20), fee_satang=7)

@@ -11,7 +11,7 @@ from application.errors import DatabaseUnavailableError, HeldByOthersError
 from application.ports.operator_store import HeldEvent
 from domain.conclusions import Review
 from domain.intents import EventId, IntentId, IntentStatus
-from domain.named_events import NamedEvent
+from domain.named_events import NamedEvent, UnfinishedEvent
 from domain.requeueing import Requeue
 
 
@@ -62,14 +62,15 @@ class InMemoryOperatorStore:
         with self.database.transaction() as transaction:
             return _named(transaction, event_id)
 
-    def unfinished(self, intent_id: IntentId) -> Sequence[EventId]:
+    def unfinished(self, intent_id: IntentId) -> Sequence[UnfinishedEvent]:
         """See ``OperatorStore.unfinished``."""
         rows = [
             row
             for row in self.database.tables.events.values()
             if row.event.intent_id == intent_id and row.status != "processed"
         ]
-        return [row.event.id for row in sorted(rows, key=lambda row: row.age_key)]
+        rows.sort(key=lambda row: row.age_key)
+        return [UnfinishedEvent(row.event.id, row.status) for row in rows]
 
     def hold(self, event_id: EventId) -> AbstractContextManager[HeldEvent | None]:
         """See ``OperatorStore.hold``."""

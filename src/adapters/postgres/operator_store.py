@@ -23,7 +23,7 @@ from application.errors import HeldByOthersError, RowsRefusedError
 from application.ports.operator_store import HeldEvent
 from domain.conclusions import AuditEvent, Review
 from domain.intents import EventId, IntentId, IntentStatus
-from domain.named_events import NamedEvent
+from domain.named_events import NamedEvent, UnfinishedEvent
 from domain.requeueing import Requeue
 
 LOCK_TIMEOUT_MS: Final = 5_000
@@ -112,16 +112,16 @@ class PostgresOperatorStore:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return _named(connection, event_id)
 
-    def unfinished(self, intent_id: IntentId) -> Sequence[EventId]:
+    def unfinished(self, intent_id: IntentId) -> Sequence[UnfinishedEvent]:
         """See ``OperatorStore.unfinished``."""
         with transaction(self.pool) as connection, translated_errors():
             rows = connection.execute(
-                "SELECT e.id FROM pm.outbox_event e"
+                "SELECT e.id, e.status FROM pm.outbox_event e"
                 " WHERE e.intent_id = %s AND e.status || '' <> 'processed'"
                 " ORDER BY e.created_at, e.id",
                 [intent_id],
             ).fetchall()
-        return [EventId(event_id) for (event_id,) in rows]
+        return [UnfinishedEvent(EventId(event_id), status) for event_id, status in rows]
 
     def hold(self, event_id: EventId) -> AbstractContextManager[HeldEvent | None]:
         """See ``OperatorStore.hold``."""
@@ -165,10 +165,12 @@ def _named(connection: BoundedConnection, event_id: EventId) -> NamedEvent | Non
     if row is None:
         return None
     claimed = claimed_of_row(row)
+    ((database_user,),) = connection.execute("SELECT session_user").fetchall()
     return NamedEvent(
         claimed=claimed,
         status=row[-1],
         status_before_review=_status_before_review(connection, claimed.event.intent_id),
+        database_user=database_user,
     )
 
 

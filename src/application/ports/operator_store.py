@@ -6,7 +6,7 @@ from typing import Protocol
 
 from domain.conclusions import Review
 from domain.intents import EventId, IntentId
-from domain.named_events import NamedEvent
+from domain.named_events import NamedEvent, UnfinishedEvent
 from domain.requeueing import Requeue
 
 
@@ -49,7 +49,7 @@ class OperatorStore(Protocol):
         """Return an event as it is now, without a lock; None: no such event."""
         ...
 
-    def unfinished(self, intent_id: IntentId) -> Sequence[EventId]:
+    def unfinished(self, intent_id: IntentId) -> Sequence[UnfinishedEvent]:
         """Return the events of an intent that are not ``processed``, oldest first."""
         ...
 

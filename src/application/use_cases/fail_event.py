@@ -11,7 +11,7 @@ from domain.conclusions import Review
 from domain.giving_up import give_up_of
 from domain.intents import ClaimedEvent, EventId
 from domain.moved_money import Moved, ids_to_look_up, moved_of, search_of
-from domain.named_events import NamedEvent, NothingToDo, Operator, Refused
+from domain.named_events import NamedEvent, NothingToDo, Operator, Refused, unknown
 from domain.transfers import AccountId
 
 
@@ -34,7 +34,7 @@ class FailEvent:
         Raises what a call raises, HeldByOthersError excepted.
         """
         named = self.store.read(event_id)
-        return _unknown(event_id) if named is None else self._decide(named, by)
+        return unknown(event_id) if named is None else self._decide(named, by)
 
     def __call__(self, event_id: EventId, by: Operator) -> Review | NothingToDo | Refused:
         """Do it, and return what was done. Idempotent: the second time there is nothing to do.
@@ -52,7 +52,7 @@ class FailEvent:
         try:
             with self.store.hold(event_id) as held:
                 if held is None:
-                    return _unknown(event_id)
+                    return unknown(event_id)
                 decided = self._decide(held.named, by)
                 if isinstance(decided, Review):
                     held.give_up(decided)
@@ -61,8 +61,9 @@ class FailEvent:
             return Refused(f"the database refuses it: {error}")
 
     def _decide(self, named: NamedEvent, by: Operator) -> Review | NothingToDo | Refused:
-        # Where the event's own status decides, the ledger may be away.
-        moved = self._moved(named.claimed) if named.status == "pending" else ()
+        # Where what is written of event and intent decides, the ledger may be away.
+        is_open = named.status == "pending" and not named.is_carried_out
+        moved = self._moved(named.claimed) if is_open else ()
         return give_up_of(named, moved, by)
 
     def _moved(self, claimed: ClaimedEvent) -> Sequence[Moved] | None:
@@ -79,7 +80,3 @@ class FailEvent:
         answer = self.ledger.find_resolutions(search)
         moved = moved_of(claimed, [*found.values(), *answer.transfers])
         return moved if moved or answer.has_all_resolvers else None
-
-
-def _unknown(event_id: EventId) -> Refused:
-    return Refused(f"there is no event {event_id}")

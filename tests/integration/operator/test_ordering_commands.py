@@ -70,6 +70,7 @@ def test_requeue_says_what_it_will_do_and_does_it_on_a_yes(
             "by": "outbox-worker",
             "eventId": given_up.event_id,
             "action": POST,
+            "databaseUser": "postgres",
             "operator": getpass.getuser(),
             "note": "ticket 4711",
         },
@@ -240,6 +241,7 @@ def test_fail_says_what_it_will_do_and_does_it_on_a_yes(
     status_from, status_to, reason, payload = last_audit(bench, case)
     assert (status_from, status_to, reason) == ("AUTHORIZED", "MANUAL_REVIEW", "given_up_by_hand")
     assert payload["operator"] == getpass.getuser()
+    assert payload["databaseUser"] == "postgres"
     assert payload["note"] == "the shop is gone"
 
 
