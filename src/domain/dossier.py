@@ -13,12 +13,14 @@ from domain.waiting import ListedEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentSheet:
-    """A row of ``pm.intent``."""
+    """A row of ``pm.intent``; what its table lacks is None."""
 
     intent: Intent
+    channel: str | None
     to_name: str | None
     settlement_date: str | None
     failure_reason: str | None
+    created_at: str | None
     updated_at: str | None
 
 
@@ -30,6 +32,14 @@ class EventSheet:
     payload_json: str | None
     processed_at: str | None
     archived_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PspSheet(PspRecord):
+    """A row of ``pm.psp_tx_map``, with what the worker needs not; what its table lacks is None."""
+
+    state: str | None
+    psp_reference: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +75,7 @@ class Dossier:
     intent_id: IntentId
     intent: IntentSheet | None
     events: tuple[EventSheet, ...]
-    psp: tuple[PspRecord, ...]
+    psp: tuple[PspSheet, ...]
     history: tuple[HistoryRecord, ...]
     audit: tuple[AuditRecord, ...]
     jobs: tuple[PushJob, ...]

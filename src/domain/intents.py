@@ -29,6 +29,9 @@ class IntentStatus(StrEnum):
 UNFINISHED: Final[frozenset[str]] = frozenset({IntentStatus.AUTHORIZED, IntentStatus.SETTLING})
 """Statuses of an intent whose money is frozen, and that can be settled (DESIGN §3)."""
 
+UNSETTLED: Final[frozenset[str]] = UNFINISHED | {IntentStatus.MANUAL_REVIEW}
+"""Statuses of an intent that somebody still has to settle, be it a person."""
+
 
 class Action(StrEnum):
     """``pm.outbox_event.action``: what to do with the intent's pending transfers."""

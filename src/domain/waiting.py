@@ -73,13 +73,14 @@ class Page:
 class Stuck:
     """Events that do not get on.
 
-    ``waiting`` are pending for long, ``failed`` need a person since their intents are in
-    ``MANUAL_REVIEW``, ``behind`` are younger pending events of the intents of ``failed``.
+    ``waiting`` are pending for long. ``failed`` need a person: their intents are not final, or
+    not there. ``behind`` are pending, too, not for long, and held up with the intent of a failed
+    one in ``MANUAL_REVIEW``.
     """
 
     waiting: Page
     failed: Page
-    behind: tuple[ListedEvent, ...]
+    behind: Page
 
     @property
     def is_any(self) -> bool:

@@ -8,7 +8,7 @@ import typer
 
 from application.ports.outbox_reader import OutboxReader
 from domain.intents import EventId, IntentId
-from entrypoints import rendering
+from entrypoints import documents, rendering
 from entrypoints.operator_builders import reading
 from entrypoints.options import AsJson, duration_of
 
@@ -29,7 +29,7 @@ def queue(limit: Limit = 10, as_json: AsJson = False) -> None:
     with reading() as reader:
         page = reader.queue(limit=limit)
     if as_json:
-        rendering.print_json(rendering.page_document(page))
+        rendering.print_json(documents.page_document(page))
     else:
         rendering.print_queue(page, rendering.stdout_console())
 
@@ -46,7 +46,7 @@ def stuck(
     with reading() as reader:
         found = reader.stuck(older_than=duration, limit=limit)
     if as_json:
-        rendering.print_json(rendering.stuck_document(found))
+        rendering.print_json(documents.stuck_document(found))
     else:
         rendering.print_stuck(found, rendering.stdout_console(), older_than=older_than)
     raise typer.Exit(int(found.is_any))
@@ -63,7 +63,7 @@ def retries(
     with reading() as reader:
         page = reader.retried(more_than=more_than, limit=limit)
     if as_json:
-        rendering.print_json(rendering.page_document(page))
+        rendering.print_json(documents.page_document(page))
     else:
         rendering.print_retried(page, rendering.stdout_console(), more_than=more_than)
 
@@ -100,10 +100,13 @@ def show(
         dossier = None if intent_id is None else reader.dossier(intent_id)
     if dossier is None:
         unknown = f"intent {intent}" if intent is not None else f"event {event}"
-        typer.echo(f"outbox-worker: there is no {unknown}", err=True)
+        if as_json:
+            rendering.print_json({"error": f"there is no {unknown}"})
+        else:
+            typer.echo(f"outbox-worker: there is no {unknown}", err=True)
         raise typer.Exit(1)
     if as_json:
-        rendering.print_json(rendering.dossier_document(dossier))
+        rendering.print_json(documents.dossier_document(dossier))
     else:
         rendering.print_dossier(dossier, rendering.stdout_console())
 

@@ -9,7 +9,7 @@ from domain.conclusions import Review
 from domain.intents import EventId
 from domain.named_events import NothingToDo, Refused
 from domain.requeueing import Requeue
-from entrypoints.rendering import Document
+from entrypoints.documents import Document
 
 Decision = Requeue | Review | NothingToDo | Refused
 

@@ -1,15 +1,14 @@
-"""What the operator's commands print: aligned lines for people, JSON for programs.
+"""What the operator's commands print: aligned lines for people, JSON documents for programs.
 
 Texts come from anywhere, so nothing in them can move a cursor or look like markup.
 """
 
 import json
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,25 +16,34 @@ from rich.text import Text
 from domain.dossier import Dossier, IntentSheet
 from domain.sanitising import on_one_line
 from domain.waiting import ActionStatistics, ListedEvent, Page, Stuck, Wait, wait_of
+from entrypoints.documents import Document, intent_document
 from entrypoints.durations import show_duration
+from entrypoints.output import require_stdout
 
-WIDTH_WITHOUT_TERMINAL: Final = 10_000
-"""Nothing is folded then: a line is a row."""
-
-Document = dict[str, Any]
+_GAP: Final = "  "
+_WIDTH_WITHOUT_TERMINAL: Final = 10_000
+"""No line of ours is longer, but for those of a table, which are written without ``rich``."""
 
 
 def stdout_console() -> Console:
-    """Return a console that folds lines on a terminal, and nowhere else."""
-    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
+    """Return a console that folds lines on a terminal, and nowhere else.
+
+    Raises:
+        OutputLostError: stdout is closed.
+    """
+    stdout = require_stdout()
+    return Console(file=stdout, width=None if stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
 
 
 def print_json(document: Document) -> None:
     """Print one JSON document; ids and enumerations are strings in it.
 
     It is ASCII, so that nothing in it steers a terminal.
+
+    Raises:
+        OutputLostError: stdout is closed.
     """
-    sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
+    require_stdout().write(json.dumps(document, indent=2, default=str) + "\n")
 
 
 def print_queue(page: Page, console: Console) -> None:
@@ -61,7 +69,7 @@ def print_queue(page: Page, console: Console) -> None:
 
 def print_stuck(stuck: Stuck, console: Console, *, older_than: str) -> None:
     """Print what does not get on; first that for which a person is needed."""
-    events = (*stuck.failed.events, *stuck.behind, *stuck.waiting.events)
+    events = (*stuck.failed.events, *stuck.behind.events, *stuck.waiting.events)
     _print_table(
         console,
         ("id", "intent", "action", "status", "retries", "age", "why it waits", "last error"),
@@ -84,7 +92,7 @@ def print_stuck(stuck: Stuck, console: Console, *, older_than: str) -> None:
         return
     counts = [
         _how_many(stuck.failed, "failed, which needs a person") if stuck.failed.total else "",
-        f"{len(stuck.behind)} behind a failed one" if stuck.behind else "",
+        _how_many(stuck.behind, "held up with a failed one") if stuck.behind.total else "",
         _how_many(stuck.waiting, f"pending for longer than {older_than}")
         if stuck.waiting.total
         else "",
@@ -163,20 +171,53 @@ def print_dossier(dossier: Dossier, console: Console) -> None:
     _print_block(
         console,
         "psp",
-        ("psp", "receiver", "fee satang", "settlement date", "last error"),
-        [tuple(asdict(record).values()) for record in dossier.psp],
+        (
+            *("psp", "state", "reference", "receiver"),
+            *("fee satang", "settlement date", "last error"),
+        ),
+        [
+            (
+                record.psp,
+                record.state,
+                record.psp_reference,
+                record.receiver_display_name,
+                record.psp_fee_satang,
+                record.settlement_date,
+                record.last_error,
+            )
+            for record in dossier.psp
+        ],
     )
     _print_block(
         console,
         "history",
         ("line", "kind", "account", "satang", "currency", "fee kind"),
-        [tuple(asdict(record).values()) for record in dossier.history],
+        [
+            (
+                record.line_no,
+                record.kind,
+                record.account,
+                record.amount_satang,
+                record.currency,
+                record.fee_kind,
+            )
+            for record in dossier.history
+        ],
     )
     _print_block(
         console,
         "audit trail",
         ("at", "from", "to", "reason", "payload"),
-        [tuple(asdict(record).values()) for record in dossier.audit],
+        [
+            (
+                record.created_at,
+                record.status_from,
+                record.status_to,
+                record.reason,
+                record.payload_json,
+            )
+            for record in dossier.audit
+        ],
     )
     _print_block(
         console,
@@ -209,52 +250,10 @@ def why(event: ListedEvent) -> str:
             return ""
 
 
-def page_document(page: Page) -> Document:
-    """Return *page* for programs."""
-    return {"total": page.total, "events": [event_document(event) for event in page.events]}
-
-
-def stuck_document(stuck: Stuck) -> Document:
-    """Return *stuck* for programs."""
-    return {
-        "waiting": page_document(stuck.waiting),
-        "failed": page_document(stuck.failed),
-        "behind": [event_document(event) for event in stuck.behind],
-    }
-
-
-def event_document(event: ListedEvent) -> Document:
-    """Return *event* for programs; its keys are the columns' names."""
-    return {**asdict(event), "waits_for": wait_of(event)}
-
-
-def dossier_document(dossier: Dossier) -> Document:
-    """Return *dossier* for programs; JSON columns stay texts, so that no number is rounded."""
-    sheet = dossier.intent
-    return {
-        **asdict(dossier),
-        "intent": None if sheet is None else _intent_document(sheet),
-        "events": [
-            {
-                **event_document(one.event),
-                "payload_json": one.payload_json,
-                "processed_at": one.processed_at,
-                "archived_at": one.archived_at,
-            }
-            for one in dossier.events
-        ],
-    }
-
-
-def _intent_document(sheet: IntentSheet) -> Document:
-    fields = asdict(sheet)
-    return {**fields.pop("intent"), **fields}
-
-
 def _intent_rows(sheet: IntentSheet | None) -> list[tuple[object, ...]]:
     if sheet is None:
         return []
-    document = _intent_document(sheet)
+    document = intent_document(sheet)
     document["tb_transfer_ids"] = ", ".join(map(str, sheet.intent.tb_transfer_ids))
     return [(name, value) for name, value in document.items() if name != "id"]
 
@@ -281,17 +280,32 @@ def _print_table(
 ) -> None:
     if not rows:
         return
-    table = Table(
-        box=box.SIMPLE_HEAD if console.is_terminal else None,
-        pad_edge=False,
-        show_header=any(columns),
-    )
+    texts = [["-" if cell is None else on_one_line(str(cell)) for cell in row] for row in rows]
+    lines = (_folded if console.is_terminal else _unfolded)(console, columns, texts)
+    # The last column is filled up to its width: nobody wants that in a file.
+    console.file.write("\n".join([*(line.rstrip() for line in lines), ""]))
+
+
+def _folded(
+    console: Console, columns: Sequence[str], texts: Sequence[Sequence[str]]
+) -> Sequence[str]:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(columns))
     for column in columns:
         table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("-" if cell is None else on_one_line(str(cell))) for cell in row))
+    for row in texts:
+        table.add_row(*map(Text, row))
     with console.capture() as capture:
         console.print(table)
-    # The last column is filled up to its width: nobody wants that in a file.
-    lines = [line.rstrip() for line in capture.get().splitlines()]
-    console.file.write("\n".join([*lines, ""]))
+    return capture.get().splitlines()
+
+
+def _unfolded(_: Console, columns: Sequence[str], texts: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return a line for each row, however long."""
+    rows = [columns, *texts] if any(columns) else texts
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        _GAP.join(
+            text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    ]

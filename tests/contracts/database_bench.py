@@ -38,7 +38,7 @@ class EventState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryNote:
+class StoredRetry:
     """What failures of an event leave behind."""
 
     attempts: int
@@ -168,7 +168,7 @@ class DatabaseBench(Protocol):
         """What is committed of an event."""
         ...
 
-    def retry(self, event_id: EventId) -> RetryNote | None:
+    def retry(self, event_id: EventId) -> StoredRetry | None:
         """What is committed of an event's failures."""
         ...
 

@@ -11,7 +11,7 @@ from domain.intents import ClaimedEvent, EventId, IntentId, IntentStatus
 from domain.named_events import NamedEvent, UnfinishedEvent
 from domain.requeueing import Requeue
 from domain.verdicts import ReviewReason
-from tests.contracts.database_bench import DatabaseBench, EventState, RetryNote
+from tests.contracts.database_bench import DatabaseBench, EventState, StoredRetry
 from tests.contracts.payments import a_retry, a_review, a_settle, an_audit, an_intent
 
 
@@ -213,7 +213,7 @@ class OperatorStoreContract:
 
         intent_id = named(bench, event_id).claimed.event.intent_id
         assert bench.event(event_id) == EventState(status="failed", retry_count=1)
-        assert bench.retry(event_id) == RetryNote(
+        assert bench.retry(event_id) == StoredRetry(
             attempts=1, reason="given_up_by_hand", last_error="by somchai", generations=()
         )
         assert bench.intent(intent_id).status == "MANUAL_REVIEW"

@@ -3,11 +3,14 @@
 import re
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import timedelta
 from uuid import uuid4
 
+import pytest
+
 from domain.conclusions import Conclusion
-from domain.dossier import HistoryRecord
+from domain.dossier import HistoryRecord, PspSheet
 from domain.intents import ClaimedEvent, EventId, IntentId, PspRecord
 from domain.waiting import ListedEvent, Wait, wait_of
 from tests.contracts.database_bench import DatabaseBench
@@ -180,7 +183,8 @@ class OutboxReaderContract:
         )
         assert event.retry is not None
         assert event.retry.reason == "invalid_payload"
-        assert [(one.id, wait_of(one)) for one in stuck.behind] == [(behind, Wait.IN_REVIEW)]
+        [waiting] = stuck.behind.events
+        assert (waiting.id, wait_of(waiting)) == (behind, Wait.IN_REVIEW)
         assert (stuck.waiting.total, stuck.failed.total, stuck.is_any) == (0, 1, True)
 
     def test_an_old_event_behind_a_review_is_listed_once(self, bench: DatabaseBench) -> None:
@@ -194,7 +198,7 @@ class OutboxReaderContract:
         stuck = bench.reader.stuck(older_than=FIVE_MINUTES, limit=10)
 
         assert ids(stuck.waiting.events) == [behind]
-        assert stuck.behind == ()
+        assert stuck.behind.total == 0
 
     def test_a_failed_event_of_an_intent_that_a_person_has_settled_is_not_stuck(
         self, bench: DatabaseBench
@@ -204,6 +208,40 @@ class OutboxReaderContract:
         bench.add_event(intent.id, status="failed")
 
         assert not bench.reader.stuck(older_than=FIVE_MINUTES, limit=10).is_any
+
+    @pytest.mark.parametrize("status", ["AUTHORIZED", "SETTLING", None])
+    def test_a_failed_event_that_no_review_tells_of_is_stuck_as_well(
+        self, bench: DatabaseBench, status: str | None
+    ) -> None:
+        intent = an_intent(status=status or "")
+        if status is not None:
+            bench.add_intent(intent)
+        failed = bench.add_event(intent.id, status="failed")
+        bench.set_event_age(bench.add_event(intent.id), 10_000)
+
+        stuck = bench.reader.stuck(older_than=FIVE_MINUTES, limit=10)
+
+        assert ids(stuck.failed.events) == [failed]
+        assert stuck.is_any
+        # A worker takes the other one all the same.
+        assert stuck.behind.total == 0
+
+    def test_all_that_is_held_up_is_counted_be_it_of_intents_beyond_the_limit(
+        self, bench: DatabaseBench
+    ) -> None:
+        for _ in range(3):
+            add_event(bench)
+        conclude_all(bench, a_review)
+        failed = bench.reader.stuck(older_than=FIVE_MINUTES, limit=10).failed.events
+        for event in failed:
+            bench.set_event_age(bench.add_event(event.intent_id), 10_000)
+        # Of an intent that is under review without any failed event.
+        bench.set_event_age(add_event(bench, status="MANUAL_REVIEW"), 10_000)
+
+        stuck = bench.reader.stuck(older_than=FIVE_MINUTES, limit=2)
+
+        assert (len(stuck.failed.events), stuck.failed.total) == (2, 3)
+        assert (len(stuck.behind.events), stuck.behind.total) == (2, 3)
 
     # Retries.
 
@@ -283,7 +321,7 @@ class OutboxReaderContract:
         assert first.processed_at is not None
         assert ISO_UTC.fullmatch(first.processed_at)
         assert (second.event.id, second.processed_at) == (later, None)
-        assert dossier.psp == (psp,)
+        assert dossier.psp == (PspSheet(**asdict(psp), state=None, psp_reference=None),)
         assert dossier.history[0] == HistoryRecord(
             line_no=0,
             kind="PRINCIPAL",

@@ -20,7 +20,7 @@ from domain.intents import (
     RetryState,
 )
 from domain.transfers import AccountId
-from tests.contracts.database_bench import DatabaseBench, EventState, IntentState, RetryNote
+from tests.contracts.database_bench import DatabaseBench, EventState, IntentState, StoredRetry
 from tests.contracts.payments import (
     a_job,
     a_retry,
@@ -498,7 +498,7 @@ class WriteContract:
         assert list(write(bench, again)) == []
 
         assert bench.event(event_id) == EventState(status="pending", retry_count=2)
-        assert bench.retry(event_id) == RetryNote(
+        assert bench.retry(event_id) == StoredRetry(
             attempts=2, reason="ledger_refused", last_error="still", generations=(3,)
         )
 
@@ -528,7 +528,7 @@ class WriteContract:
         assert bench.audit(intent.id) == [
             an_audit(status_from="SETTLING", status_to=IntentStatus.MANUAL_REVIEW)
         ]
-        assert bench.retry(event_id) == RetryNote(
+        assert bench.retry(event_id) == StoredRetry(
             attempts=2,
             reason="invalid_payload",
             last_error="the payload is no object",

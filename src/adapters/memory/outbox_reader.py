@@ -1,17 +1,27 @@
-"""What the operator's commands read, from the in-memory database."""
+"""What the operator's commands read, from the in-memory database.
+
+Of PM's tables that has only the columns which the worker needs.
+"""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import mean
 from typing import Final
 
 from adapters.memory.database import InMemoryDatabase
 from adapters.memory.rows import EventRow
-from domain.dossier import AuditRecord, Dossier, EventSheet, HistoryRecord, IntentSheet
-from domain.intents import EventId, IntentId, IntentStatus
+from domain.dossier import (
+    AuditRecord,
+    Dossier,
+    EventSheet,
+    HistoryRecord,
+    IntentSheet,
+    PspSheet,
+)
+from domain.intents import UNSETTLED, EventId, IntentId, IntentStatus
 from domain.waiting import ActionStatistics, ListedEvent, Page, RetryNote, Stuck
 
 _SECOND: Final = timedelta(seconds=1)
@@ -31,17 +41,19 @@ class InMemoryOutboxReader:
     def stuck(self, *, older_than: timedelta, limit: int) -> Stuck:
         """See ``OutboxReader.stuck``."""
         since = self.database.now - older_than
-        failed = self._page(self._rows(self._is_given_up), limit)
-        in_review = {event.intent_id for event in failed.events}
+        failed = self._rows(self._is_given_up)
+        with_failed = {row.event.intent_id for row in failed}
         behind = [
             row
             for row in self._pending()
-            if row.event.intent_id in in_review and row.created_at >= since
+            if row.event.intent_id in with_failed
+            and self._status_of_intent(row) == IntentStatus.MANUAL_REVIEW
+            and row.created_at >= since
         ]
         return Stuck(
             waiting=self._page([row for row in self._pending() if row.created_at < since], limit),
-            failed=failed,
-            behind=self._page(behind, limit).events,
+            failed=self._page(failed, limit),
+            behind=self._page(behind, limit),
         )
 
     def retried(self, *, more_than: int, limit: int) -> Page:
@@ -75,9 +87,11 @@ class InMemoryOutboxReader:
             if intent is None
             else IntentSheet(
                 intent=intent.intent,
+                channel=None,
                 to_name=intent.to_name,
                 settlement_date=intent.settlement_date,
                 failure_reason=intent.failure_reason,
+                created_at=None,
                 updated_at=_utc(intent.updated_at),
             ),
             events=tuple(
@@ -89,7 +103,10 @@ class InMemoryOutboxReader:
                 )
                 for row in events
             ),
-            psp=tuple(tables.psp.get(intent_id, [])),
+            psp=tuple(
+                PspSheet(**asdict(record), state=None, psp_reference=None)
+                for record in tables.psp.get(intent_id, [])
+            ),
             history=tuple(
                 HistoryRecord(
                     line_no=row.line.line_no,
@@ -124,9 +141,12 @@ class InMemoryOutboxReader:
         return self._rows(lambda row: row.status == "pending")
 
     def _is_given_up(self, row: EventRow) -> bool:
+        status = self._status_of_intent(row)
+        return row.status == "failed" and (status is None or status in UNSETTLED)
+
+    def _status_of_intent(self, row: EventRow) -> str | None:
         intent = self.database.tables.intents.get(row.event.intent_id)
-        in_review = intent is not None and intent.status == IntentStatus.MANUAL_REVIEW
-        return in_review and row.status == "failed"
+        return None if intent is None else intent.status
 
     def _page(self, rows: Sequence[EventRow], limit: int) -> Page:
         return Page(events=tuple(map(self._listed, rows[:limit])), total=len(rows))

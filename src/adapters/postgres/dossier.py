@@ -1,4 +1,7 @@
-"""All rows of one intent, each table by the columns that every PM schema has."""
+"""All rows of one intent, each table by the columns that every PM schema has.
+
+What is only shown is read by way of JSON, where a column that is missing is NULL.
+"""
 
 from typing import Any, Final
 
@@ -9,8 +12,15 @@ from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.event_archive import ALL_EVENTS
 from adapters.postgres.listing import NOT_COMPILED, listed, listed_event, utc
 from domain.conclusions import PushJob
-from domain.dossier import AuditRecord, Dossier, EventSheet, HistoryRecord, IntentSheet
-from domain.intents import IntentId, PspRecord, UserId
+from domain.dossier import (
+    AuditRecord,
+    Dossier,
+    EventSheet,
+    HistoryRecord,
+    IntentSheet,
+    PspSheet,
+)
+from domain.intents import IntentId, UserId
 
 ROWS_MAX: Final = 1_000
 """Rows of each kind; an intent has a handful."""
@@ -18,10 +28,12 @@ ROWS_MAX: Final = 1_000
 _INTENT: Final = sql.SQL("""
     SELECT COALESCE(i.status, ''), i.operation_type, i.amount_satang, i.currency, i.user_id,
            i.issued_by_user_id, i.metadata::text, ARRAY(SELECT unnest(i.tb_transfer_ids)),
-           i.to_name, i.settlement_date::text, i.failure_reason, {updated_at}
+           i.to_name, i.settlement_date::text, i.failure_reason, {updated_at},
+           j.channel, {created_at}
     FROM pm.intent i
+    CROSS JOIN jsonb_to_record(to_jsonb(i)) AS j (channel text, created_at timestamptz)
     WHERE i.id = %(intent)s
-""").format(updated_at=utc("i", "updated_at"))
+""").format(updated_at=utc("i", "updated_at"), created_at=utc("j", "created_at"))
 
 _EVENTS: Final = listed(
     where=sql.SQL("e.intent_id = %(intent)s"),
@@ -33,8 +45,10 @@ _EVENTS: Final = listed(
 )
 
 _PSP: Final = """
-    SELECT m.psp, m.receiver_display_name, m.psp_fee_satang, m.settlement_date::text, m.last_error
+    SELECT m.psp, m.receiver_display_name, m.psp_fee_satang, m.settlement_date::text, m.last_error,
+           j.state, j.psp_reference
     FROM pm.psp_tx_map m
+    CROSS JOIN jsonb_to_record(to_jsonb(m)) AS j (state text, psp_reference text)
     WHERE m.intent_id = %(intent)s
     ORDER BY m.settlement_date, m.psp
     LIMIT %(limit)s
@@ -89,14 +103,16 @@ def read_dossier(connection: BoundedConnection, intent_id: IntentId) -> Dossier 
             for row in events
         ),
         psp=tuple(
-            PspRecord(
+            PspSheet(
                 psp=psp,
                 receiver_display_name=name,
                 psp_fee_satang=fee_satang,
                 settlement_date=settlement_date,
                 last_error=last_error,
+                state=state,
+                psp_reference=reference,
             )
-            for psp, name, fee_satang, settlement_date, last_error in rows(_PSP)
+            for psp, name, fee_satang, settlement_date, last_error, state, reference in rows(_PSP)
         ),
         history=tuple(
             HistoryRecord(
@@ -132,11 +148,13 @@ def read_dossier(connection: BoundedConnection, intent_id: IntentId) -> Dossier 
 
 
 def _intent_sheet(intent_id: IntentId, row: tuple[Any, ...]) -> IntentSheet:
-    to_name, settlement_date, failure_reason, updated_at = row[8:]
+    to_name, settlement_date, failure_reason, updated_at, channel, created_at = row[8:]
     return IntentSheet(
         intent=intent_of_row(intent_id, *row[:8]),
+        channel=channel,
         to_name=to_name,
         settlement_date=settlement_date,
         failure_reason=failure_reason,
+        created_at=created_at,
         updated_at=updated_at,
     )

@@ -4,6 +4,7 @@ The intent comes before its events: producers and PM lock it first, too, and wor
 no lock of either, so nobody waits in a circle.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ class PostgresHeldEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresOperatorStore:
-    """An ``OperatorStore`` on *pool*; waits *lock_timeout_ms* for each of two locks."""
+    """An ``OperatorStore`` on *pool*; waits *lock_timeout_ms* for its locks, all in all."""
 
     pool: Pool
     lock_timeout_ms: int = LOCK_TIMEOUT_MS
@@ -142,11 +143,15 @@ class PostgresOperatorStore:
             # What is in the archive never changes: there is nothing to lock.
             return _named(connection, event_id)
         ((intent_id,),) = rows
-        connection.execute(
-            "SELECT set_config('lock_timeout', %s, true)", [f"{self.lock_timeout_ms}ms"]
-        )
-        _lock_row(connection, "SELECT FROM pm.intent WHERE id = %s FOR UPDATE", intent_id)
-        _lock_row(connection, "SELECT FROM pm.outbox_event WHERE id = %s FOR UPDATE", event_id)
+        ends_at_s = time.monotonic() + self.lock_timeout_ms / 1_000
+        for query, key in (
+            ("SELECT FROM pm.intent WHERE id = %s FOR UPDATE", intent_id),
+            ("SELECT FROM pm.outbox_event WHERE id = %s FOR UPDATE", event_id),
+        ):
+            # 0 would be no limit at all.
+            left_ms = max(1, int((ends_at_s - time.monotonic()) * 1_000))
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{left_ms}ms"])
+            _lock_row(connection, query, key)
         return _named(connection, event_id)
 
 

@@ -108,12 +108,12 @@ def test_what_is_stuck_is_listed_and_exit_1_tells_cron(wallet: Wallet, run: Run)
     assert " intent in MANUAL_REVIEW " in lines[2]
     assert "pending_transfer_not_found: " in lines[3]
     assert lines[4:] == [
-        "1 failed, which needs a person; 1 behind a failed one; 1 pending for longer than 5m."
+        "1 failed, which needs a person; 1 held up with a failed one; 1 pending for longer than 5m."
     ]
     body = document(run("stuck", "--json"))
     assert [event["id"] for event in body["failed"]["events"]] == [given_up.event_id]
     assert [event["id"] for event in body["waiting"]["events"]] == [waiting.event_id]
-    assert [event["id"] for event in body["behind"]] == [behind]
+    assert [event["id"] for event in body["behind"]["events"]] == [behind]
 
 
 def test_a_young_event_is_not_stuck(wallet: Wallet, run: Run) -> None:
@@ -192,6 +192,9 @@ def test_an_unknown_intent_is_a_clear_line(run: Run, arguments: tuple[object, ..
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("outbox-worker: there is no ")
     assert str(arguments[-1]) in done.stderr
+    told = run("show", *arguments, "--json")
+    assert told.returncode == 1
+    assert str(arguments[-1]) in document(told)["error"]
 
 
 def test_hostile_and_odd_values_break_no_listing(

@@ -28,7 +28,7 @@ from domain.conclusions import (
 )
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord, UserId
-from tests.contracts.database_bench import EventState, IntentState, RetryNote
+from tests.contracts.database_bench import EventState, IntentState, StoredRetry
 
 
 class PostgresBench:
@@ -245,13 +245,13 @@ class PostgresBench:
         )
         return EventState(status=status, retry_count=retry_count, has_processed_at=has_processed_at)
 
-    def retry(self, event_id: EventId) -> RetryNote | None:
+    def retry(self, event_id: EventId) -> StoredRetry | None:
         for attempts, reason, last_error, generations in self.execute(
             "SELECT attempts, reason, last_error, generations"
             " FROM pm.outbox_retry WHERE event_id = %s",
             event_id,
         ):
-            return RetryNote(
+            return StoredRetry(
                 attempts=attempts,
                 reason=reason,
                 last_error=last_error,

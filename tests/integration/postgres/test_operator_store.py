@@ -1,11 +1,15 @@
 """What an operator's store meets in Postgres alone: odd audit rows, deleted rows, triggers."""
 
+import threading
 from datetime import UTC, datetime
 
 import pytest
 
 from adapters.postgres.claiming import claimed_of_row
+from adapters.postgres.operator_store import PostgresHeldEvent, PostgresOperatorStore
+from adapters.postgres.pool import Pool
 from domain.intents import ClaimedEvent, EventId, IntentId
+from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.payments import an_intent
 from tests.integration.postgres.postgres_bench import PostgresBench
 
@@ -91,3 +95,34 @@ def test_an_event_that_is_deleted_meanwhile_is_read_as_it_was(
     assert found is not None
     assert found.status == "pending"
     assert bench.operators.read(event_id) is None
+
+
+def test_what_was_waited_for_the_intent_is_not_waited_for_the_event_again(
+    bench: PostgresBench, pool: Pool
+) -> None:
+    intent_id, event_id = add_event(bench, status="AUTHORIZED")
+    store = PostgresOperatorStore(pool=pool, lock_timeout_ms=60_000)
+    left: list[str] = []
+
+    def hold() -> None:
+        with store.hold(event_id) as held:
+            assert isinstance(held, PostgresHeldEvent)
+            left.extend(*held._connection.execute("SHOW lock_timeout").fetchall())
+
+    operator = threading.Thread(target=hold)
+    with bench.hold_intent(intent_id):
+        operator.start()
+        wait_until(
+            lambda: bool(
+                bench.execute(
+                    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                    " AND datname = current_database()"
+                    " AND query_start < clock_timestamp() - interval '100 ms'"
+                )
+            ),
+            what="the operator waits for a while",
+        )
+    operator.join()
+
+    [left_of_a_minute] = left
+    assert int(left_of_a_minute.removesuffix("ms")) < 59_910

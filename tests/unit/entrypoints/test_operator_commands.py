@@ -7,6 +7,7 @@ from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -14,7 +15,8 @@ from domain.intents import EventId, IntentId
 from domain.waiting import ListedEvent, Page, RetryNote
 from entrypoints import cli
 from entrypoints.ordering_commands import operator_name
-from entrypoints.rendering import print_json, print_queue, print_retried, why
+from entrypoints.output import OutputLostError
+from entrypoints.rendering import print_json, print_queue, print_retried, stdout_console, why
 
 EVENT = ListedEvent(
     id=EventId(12),
@@ -103,6 +105,27 @@ def test_columns_are_aligned_whatever_is_in_them() -> None:
     for column in ("intent", "created", "why"):
         at = header.index(column)
         assert all(line[at - 1] == " " and line[at] != " " for line in lines)
+
+
+def test_a_row_is_one_line_however_long_it_is() -> None:
+    long = replace(EVENT, action="a" * 20_000)
+
+    assert len(printed(long, EVENT, width=100)) == 4
+
+
+def test_wide_letters_move_no_column() -> None:
+    header, *lines, _ = printed(EVENT, replace(EVENT, action="支払い"), width=10_000)
+
+    at = header.index("retries")
+    assert [cell_len(line[: line.index(" 3 ") + 1]) for line in lines] == [at, at]
+
+
+def test_what_cannot_be_written_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+
+    for write in (stdout_console, lambda: print_json({})):
+        with pytest.raises(OutputLostError):
+            write()
 
 
 def test_nothing_is_lost_on_a_narrow_terminal() -> None:

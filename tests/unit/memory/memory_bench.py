@@ -20,7 +20,7 @@ from application.ports.intent_trail import IntentTrail
 from domain.conclusions import AuditEvent, PushJob, RecordedLine, StatusChange
 from domain.fees import AccountCode, MappedAccount
 from domain.intents import EventId, Intent, IntentId, PspRecord
-from tests.contracts.database_bench import EventState, IntentState, RetryNote
+from tests.contracts.database_bench import EventState, IntentState, StoredRetry
 
 
 @dataclass(frozen=True)
@@ -172,11 +172,11 @@ class InMemoryBench:
             has_processed_at=row.processed_at is not None,
         )
 
-    def retry(self, event_id: EventId) -> RetryNote | None:
+    def retry(self, event_id: EventId) -> StoredRetry | None:
         row = self.database.retry(event_id)
         if row is None:
             return None
-        return RetryNote(
+        return StoredRetry(
             attempts=row.attempts,
             reason=row.reason,
             last_error=row.last_error,
