@@ -7,20 +7,16 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from rich import box
-from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from domain.dossier import Dossier, IntentSheet
-from domain.sanitising import on_one_line
 from domain.waiting import ActionStatistics, ListedEvent, Page, Stuck, Wait, wait_of
 from entrypoints.documents import Document, intent_document
 from entrypoints.durations import show_duration
 from entrypoints.output import require_stdout
+from entrypoints.tables import print_table
 
-_GAP: Final = "  "
 _WIDTH_WITHOUT_TERMINAL: Final = 10_000
 """No line of ours is longer, but for those of a table, which are written without ``rich``."""
 
@@ -48,7 +44,7 @@ def print_json(document: Document) -> None:
 
 def print_queue(page: Page, console: Console) -> None:
     """Print pending events in the order in which workers take them."""
-    _print_table(
+    print_table(
         console,
         ("id", "intent", "action", "retries", "age", "created", "why it waits"),
         [
@@ -70,7 +66,7 @@ def print_queue(page: Page, console: Console) -> None:
 def print_stuck(stuck: Stuck, console: Console, *, older_than: str) -> None:
     """Print what does not get on; first that for which a person is needed."""
     events = (*stuck.failed.events, *stuck.behind.events, *stuck.waiting.events)
-    _print_table(
+    print_table(
         console,
         ("id", "intent", "action", "status", "retries", "age", "why it waits", "last error"),
         [
@@ -102,7 +98,7 @@ def print_stuck(stuck: Stuck, console: Console, *, older_than: str) -> None:
 
 def print_retried(page: Page, console: Console, *, more_than: int) -> None:
     """Print the events that failed most often."""
-    _print_table(
+    print_table(
         console,
         ("id", "intent", "action", "retries", "age", "reason", "next attempt", "last error"),
         [
@@ -124,7 +120,7 @@ def print_retried(page: Page, console: Console, *, more_than: int) -> None:
 
 def print_statistics(statistics: Sequence[ActionStatistics], console: Console) -> None:
     """Print counts, and latencies in seconds."""
-    _print_table(
+    print_table(
         console,
         ("action", "status", "count", "average s", "p50 s", "p99 s"),
         [
@@ -272,40 +268,4 @@ def _print_block(
     console: Console, title: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
 ) -> None:
     console.print(Text(title if rows else f"{title}: none", style="bold"))
-    _print_table(console, columns, rows)
-
-
-def _print_table(
-    console: Console, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
-) -> None:
-    if not rows:
-        return
-    texts = [["-" if cell is None else on_one_line(str(cell)) for cell in row] for row in rows]
-    lines = (_folded if console.is_terminal else _unfolded)(console, columns, texts)
-    # The last column is filled up to its width: nobody wants that in a file.
-    console.file.write("\n".join([*(line.rstrip() for line in lines), ""]))
-
-
-def _folded(
-    console: Console, columns: Sequence[str], texts: Sequence[Sequence[str]]
-) -> Sequence[str]:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(columns))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in texts:
-        table.add_row(*map(Text, row))
-    with console.capture() as capture:
-        console.print(table)
-    return capture.get().splitlines()
-
-
-def _unfolded(_: Console, columns: Sequence[str], texts: Sequence[Sequence[str]]) -> Sequence[str]:
-    """Return a line for each row, however long."""
-    rows = [columns, *texts] if any(columns) else texts
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    return [
-        _GAP.join(
-            text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)
-        )
-        for row in rows
-    ]
+    print_table(console, columns, rows)
