@@ -275,10 +275,10 @@ class EventArchiveContract:
     ) -> None:
         event_id = finished(bench)
         requeue = RequeueEvent(store=bench.operators)
-        before = (requeue.plan(event_id, ME), requeue(event_id, ME))
+        before = (requeue.plan([event_id], ME)[event_id], requeue(event_id, ME))
         move_all(bench)
 
-        after = (requeue.plan(event_id, ME), requeue(event_id, ME))
+        after = (requeue.plan([event_id], ME)[event_id], requeue(event_id, ME))
 
         assert after == before
         assert all(isinstance(one, Refused) and "processed" in one.detail for one in after)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.postgres.claiming import claimed_of_row
+from adapters.postgres.claimed_rows import claimed_of_row
 from adapters.postgres.operator_store import PostgresHeldEvent, PostgresOperatorStore
 from adapters.postgres.pool import Pool
 from domain.intents import ClaimedEvent, EventId, IntentId

@@ -203,4 +203,4 @@ def test_who_gave_the_order_can_be_told(
     assert desk.run(*arguments).exit_code == 0
 
     [row] = desk.database.tables.audit
-    assert json.loads(row.audit.payload_json)["operator"] == "somchai"
+    assert json.loads(row.audit.payload_json or "")["operator"] == "somchai"
