@@ -42,7 +42,7 @@ def notifications_for(
     locale = _text(metadata.get("locale"))
     trace_id = (
         _trace_id(metadata.get("traceId"))
-        or _trace_id(_json_object(trace_hint).get("traceId"))
+        or _trace_id(_hint(trace_hint))
         # In this form an intent's id is a valid W3C trace id.
         or intent.id.hex
     )
@@ -99,6 +99,13 @@ def _json_object(text: str | None) -> Mapping[str, object]:
         # ValueError: not JSON, or a number of too many digits. RecursionError: nested too deep.
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _hint(payload_json: str | None) -> object:
+    """Return the trace id of an event's payload, which hardly ever has one."""
+    if payload_json is None or "traceId" not in payload_json:
+        return None
+    return _json_object(payload_json).get("traceId")
 
 
 def _text(value: object) -> str | None:

@@ -1,7 +1,10 @@
 """Log lines: JSON for machines, colours for people, one stream, never a secret."""
 
+import json
 import logging
-from typing import Final
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
 
 import structlog
 from structlog.typing import Processor
@@ -19,6 +22,15 @@ NOISY_LOGGERS: Final = {
 }
 
 
+def _json(event: object, *, default: Callable[[Any], Any]) -> str:
+    return _encoder(default).encode(event)
+
+
+@cache  # one is made per line otherwise, in more time than it takes to encode it
+def _encoder(default: Callable[[Any], Any]) -> json.JSONEncoder:
+    return json.JSONEncoder(default=default)
+
+
 def configure_logs(*, format: str, level: str) -> None:
     """Send our log lines and those of libraries to stderr.
 
@@ -29,7 +41,7 @@ def configure_logs(*, format: str, level: str) -> None:
     shared: list[Processor] = [structlog.stdlib.add_log_level, _TIMESTAMP]
     # Tracebacks never show local variables: they hold passwords and customers' names.
     rendering: list[Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_json)]
         if as_json
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )

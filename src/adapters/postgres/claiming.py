@@ -141,7 +141,9 @@ def _make_room(
         return held
     places = limit - len(held) + len(surplus)
     page = _lock_page(connection, limit=places, after=after, untried_from=search.begin())
-    search.ended_at(_last_pending(connection) if page.is_last else page.locked[-1].created_at)
+    # Not behind what it found: this transaction may yet be rolled back.
+    found = page.usable[:1] or page.locked[-1:]
+    search.found_nothing_before(found[0].created_at if found else _last_pending(connection))
     untried = page.usable
     # There are more of them than could be had now: then the batch is rather not full.
     too_many = max(0, len(held) + len(untried) - limit) if page.is_last else len(surplus)

@@ -13,11 +13,11 @@ FRONT: Final = "-infinity"
 
 @dataclass(slots=True)
 class UntriedSearch:
-    """Lets a search begin where the last one ended; every so many begin at the front again.
+    """Lets a search begin where the last one found something; every so many begin at the front.
 
-    Those find what came to lie before that place: by a late commit, a rollback, or because
-    somebody set ``retry_count`` to 0. Shared by threads: what they overwrite of each other is
-    as good. Times are text, for they may be infinite.
+    Those find what came to lie before that place: by a late commit, or because somebody set
+    ``retry_count`` to 0. Shared by threads: what they overwrite of each other is as good. Times
+    are text, for they may be infinite.
     """
 
     _place: str = FRONT
@@ -29,6 +29,6 @@ class UntriedSearch:
         self._searches += 1
         return FRONT if is_new_round else self._place
 
-    def ended_at(self, created_at: str) -> None:
-        """Up to *created_at* there is nothing that was never tried, but for what is held."""
+    def found_nothing_before(self, created_at: str) -> None:
+        """Before *created_at* there is nothing that was never tried, but for what is held."""
         self._place = created_at

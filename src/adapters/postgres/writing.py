@@ -6,11 +6,10 @@ Each takes its rows as arrays. Whatever follows from a change is fed by the rows
 The arrays are sent in binary form (``%(…)b``): the driver quotes the text of an array so slowly
 that it took more time than all of Postgres' work on the batch.
 
-``status || ''`` keeps the planner from finding rows by an index on the status: with
-statistics from a quieter hour it would walk over the whole backlog, once for each row.
-
-``CASE WHEN … IN (SELECT …)`` keeps it from making a join of that: thinking that few rows change,
-it would compare each with each. As it stands, the few ids are hashed once.
+Rows are found by their ids (``= ANY``), whatever the statistics say. ``CASE WHEN … THEN true END``
+hides the rest of a condition from the planner. By an index on the status it would walk over the
+whole backlog, once for each row; and of ``IN (SELECT …)`` it would make a join, which, with few
+rows expected, compares each with each. As it stands, the few ids are hashed once.
 """
 
 from collections.abc import Sequence
@@ -43,7 +42,9 @@ _SETTLE: Final = """
             failure_reason = COALESCE(w.failure_reason, i.failure_reason),
             updated_at = (SELECT at FROM moment)
         FROM wanted w
-        WHERE i.id = w.intent_id AND i.status || '' IN ('AUTHORIZED', 'SETTLING')
+        WHERE i.id = w.intent_id
+          AND i.id = ANY(%(intent_ids)b::uuid[])
+          AND CASE WHEN i.status IN ('AUTHORIZED', 'SETTLING') THEN true END
         RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at
     ),
     finished AS (
@@ -102,7 +103,7 @@ _ACKNOWLEDGE: Final = """
     WITH finished AS (
         UPDATE pm.outbox_event e
         SET status = 'processed', processed_at = clock_timestamp()
-        WHERE e.id = ANY(%(event_ids)b::integer[]) AND e.status || '' = 'pending'
+        WHERE e.id = ANY(%(event_ids)b::integer[]) AND CASE WHEN e.status = 'pending' THEN true END
         RETURNING e.id
     )
     DELETE FROM pm.outbox_retry r
@@ -115,7 +116,7 @@ _RETRY: Final = """
         UPDATE pm.outbox_event e
         -- People write into this column. 0 would end the backoff; beyond an integer is an error.
         SET retry_count = LEAST(GREATEST(e.retry_count, 0), 2147483646) + 1
-        WHERE e.id = ANY(%(event_ids)b::integer[]) AND e.status || '' = 'pending'
+        WHERE e.id = ANY(%(event_ids)b::integer[]) AND CASE WHEN e.status = 'pending' THEN true END
         RETURNING e.id AS event_id
     )
     INSERT INTO pm.outbox_retry AS r
@@ -156,8 +157,7 @@ _REVIEW: Final = """
     failed AS (
         UPDATE pm.outbox_event e
         SET status = 'failed', retry_count = LEAST(e.retry_count, 2147483646) + 1
-        FROM wanted w
-        WHERE e.id = w.event_id AND e.status || '' = 'pending'
+        WHERE e.id = ANY(%(event_ids)b::integer[]) AND CASE WHEN e.status = 'pending' THEN true END
         RETURNING e.id AS event_id
     ),
     explained AS (
@@ -179,9 +179,10 @@ _REVIEW: Final = """
         SET status = w.audit_to, updated_at = (SELECT at FROM moment)
         FROM wanted w
         WHERE i.id = w.intent_id
+          AND i.id = ANY(%(intent_ids)b::uuid[])
           AND w.audit_to IS NOT NULL
           AND CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN true END
-          AND i.status || '' IS DISTINCT FROM 'MANUAL_REVIEW'
+          AND CASE WHEN i.status IS DISTINCT FROM 'MANUAL_REVIEW' THEN true END
         RETURNING w.event_id
     ),
     audited AS (

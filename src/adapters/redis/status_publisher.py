@@ -13,6 +13,8 @@ from domain.conclusions import StatusMessage
 
 CHANNEL_PREFIX: Final = "intent."
 
+_encoder: Final = json.JSONEncoder(separators=(",", ":"))
+
 
 class RedisStatusPublisher:
     """``StatusPublisher`` by PUBLISH.
@@ -43,7 +45,7 @@ class RedisStatusPublisher:
                 **body,
                 "updatedAt": _timestamp(message.updated_at),
             }
-        return json.dumps(body, separators=(",", ":"))
+        return _encoder.encode(body)
 
 
 def _timestamp(moment: datetime) -> str:
