@@ -99,6 +99,13 @@ class TestReviews(OnInMemoryLedger, ReviewContract):
     """Giving up and coming back."""
 
 
+KEEP = (
+    "CREATE FUNCTION pm.keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+    " CREATE TRIGGER keep BEFORE UPDATE ON pm.{table} FOR EACH ROW"
+    " WHEN (NEW.status = '{status}') EXECUTE FUNCTION pm.keep()"
+)
+
+
 class TestRefusedRows(OnInMemoryLedger):
     """Whatever PM's tables refuse of an event, it does not stay at the head."""
 
@@ -107,7 +114,10 @@ class TestRefusedRows(OnInMemoryLedger):
         [
             "ALTER TABLE pm.intent ADD CHECK (status <> 'MANUAL_REVIEW')",
             "ALTER TABLE pm.intent_event ADD CHECK (status_to <> 'MANUAL_REVIEW')",
+            KEEP.format(table="intent", status="MANUAL_REVIEW"),
+            KEEP.format(table="outbox_event", status="failed"),
         ],
+        ids=["intent refused", "audit refused", "intent kept", "event kept"],
     )
     def test_an_intent_that_cannot_be_put_under_review_waits(
         self, wallet: Wallet, database_url: str, ddl: str

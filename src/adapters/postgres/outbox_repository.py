@@ -12,6 +12,7 @@ from adapters.postgres.errors import translated_errors, translated_write_errors
 from adapters.postgres.pool import Pool, transaction
 from adapters.postgres.rehearsal import rehearse
 from adapters.postgres.untried_search import UntriedSearch
+from application.errors import RowsRefusedError
 from application.ports.outbox_repository import ClaimedBatch
 from domain.conclusions import Acknowledge, Conclusion, Retry, Review, Settle, StatusMessage
 from domain.fees import AccountCode, MappedAccount
@@ -64,7 +65,10 @@ class PostgresClaimedBatch:
         if retries := [one for one in conclusions if isinstance(one, Retry)]:
             writing.retry(self._connection, retries)
         if reviews := [one for one in conclusions if isinstance(one, Review)]:
-            writing.review(self._connection, reviews)
+            changed = writing.review(self._connection, reviews)
+            if len(changed) < len(reviews):
+                # Half done, the event would be failed and its frozen money out of sight.
+                raise RowsRefusedError("the event or its intent did not take the update")
         return messages
 
 
