@@ -272,8 +272,8 @@ def test_it_needs_no_right_but_to_read(
     bench.execute("CREATE ROLE pm_auditor LOGIN")
     bench.execute("GRANT USAGE ON SCHEMA pm TO pm_auditor")
     bench.execute(
-        "GRANT SELECT ON pm.intent, pm.outbox_event, pm.psp_tx_map, pm.tx_history,"
-        " pm.tb_account_map TO pm_auditor"
+        "GRANT SELECT ON pm.intent, pm.outbox_event, pm.outbox_event_archive, pm.psp_tx_map,"
+        " pm.tx_history, pm.tb_account_map TO pm_auditor"
     )
 
     done = reconcile("--json", *NOW, DATABASE_URL=make_conninfo(bench.url, user="pm_auditor"))
@@ -563,7 +563,7 @@ def test_fix_needs_what_the_worker_may_and_to_insert_events(
     for table, rights in RIGHTS.items():
         bench.execute(f"GRANT {', '.join(rights)} ON {table} TO pm_fixer")
     # What docs/running.md names beside those.
-    bench.execute("GRANT SELECT ON pm.tx_history TO pm_fixer")
+    bench.execute("GRANT SELECT ON pm.tx_history, pm.outbox_event_archive TO pm_fixer")
     bench.execute("GRANT INSERT ON pm.outbox_event TO pm_fixer")
     bench.execute("GRANT USAGE ON SEQUENCE pm.outbox_event_id_seq TO pm_fixer")
 

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from rich.cells import cell_len
@@ -18,6 +18,7 @@ from entrypoints.ordering_commands import operator_name
 from entrypoints.output import OutputLostError
 from entrypoints.rendering import print_json, print_queue, print_retried, stdout_console, why
 
+AN_ID = str(UUID(int=4711))
 EVENT = ListedEvent(
     id=EventId(12),
     intent_id=IntentId(UUID("550e8400-e29b-41d4-a716-446655440000")),
@@ -48,20 +49,20 @@ def printed(*events: ListedEvent, width: int, terminal: bool = False) -> list[st
     [
         ["show"],
         ["show", "no-uuid"],
-        ["show", str(uuid4()), "--event", "1"],
+        ["show", AN_ID, "--event", "1"],
         ["show", "--event", str(2**31)],
         ["stuck", "--older-than", "5"],
         ["stats", "--since", "soon"],
         ["queue", "--limit", "0"],
         ["retries", "--more-than", "-1"],
         ["requeue"],
-        ["requeue", "1", "--intent", str(uuid4())],
+        ["requeue", "1", "--intent", AN_ID],
         ["requeue", "0"],
         ["fail"],
         ["watch"],
         ["watch", "no-uuid"],
-        ["watch", str(uuid4()), "--timeout", "5"],
-        ["watch", str(uuid4()), "--poll", "0s"],
+        ["watch", AN_ID, "--timeout", "5"],
+        ["watch", AN_ID, "--poll", "0s"],
         ["prune"],
         ["prune", "--older-than", "23h"],
         ["prune", "--older-than", "90d", "--json"],
