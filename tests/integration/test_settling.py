@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
-from pathlib import Path
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -14,9 +11,7 @@ from adapters.memory.ledger import InMemoryLedger
 from adapters.postgres.pool import build_pool
 from adapters.tigerbeetle.ledger import TigerBeetleLedger
 from application.errors import DatabaseMisconfiguredError
-from domain.intents import IntentId
 from domain.retry import RetryPolicy
-from domain.verdicts import ReviewReason
 from entrypoints.sandbox.postgres_server import PostgresServer
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.ledger import new_id
@@ -231,48 +226,6 @@ class TestRefusedRows(OnInMemoryLedger):
 
         assert wallet.settle().claimed == 0
         assert wallet.event_status(case) == ("failed" if payload_json else "pending")
-
-
-class TestManualReview(OnInMemoryLedger):
-    """docs/manual_review.md, as it stands there."""
-
-    def statement(self, heading: str) -> str:
-        guide = (Path(__file__).parents[2] / "docs" / "manual_review.md").read_text()
-        return guide.partition(heading)[2].partition("```sql")[2].partition("```")[0]
-
-    def test_failed_orphans_are_found_as_the_guide_says(
-        self, wallet: Wallet, database_url: str
-    ) -> None:
-        wallet.add_case(POST, payload_json="[]")
-        orphan = wallet.bench.add_event(IntentId(uuid4()), POST)
-        wallet.settle()
-
-        with psycopg.connect(database_url) as connection:
-            found = connection.execute(self.statement("## See what").encode()).fetchall()
-
-        assert [event_id for event_id, *_ in found] == [orphan]
-
-    def test_an_intent_is_settled_by_hand_as_the_guide_says(
-        self, wallet: Wallet, database_url: str
-    ) -> None:
-        case, other = (wallet.add_case(POST, payload_json="[]") for _ in range(2))
-        wallet.settle()
-        statement = self.statement("## Settle it by hand")
-        statement = statement.replace(":intent_id", f"'{case.intent_id}'")
-
-        with psycopg.connect(database_url) as connection:
-            connection.execute(statement.replace(":status", "'FAILED'").encode())
-
-        assert wallet.intent_status(case) == "FAILED"
-        assert wallet.audit_trail(case)[-1] == ("MANUAL_REVIEW", "FAILED")
-        assert wallet.intent_status(other) == "MANUAL_REVIEW"
-        failed = wallet.bench.reader.stuck(older_than=timedelta(minutes=5), limit=10).failed
-        assert [event.id for event in failed.events] == [other.event_id]
-
-    def test_the_guide_explains_every_reason(self) -> None:
-        guide = (Path(__file__).parents[2] / "docs" / "manual_review.md").read_text()
-
-        assert [reason for reason in ReviewReason if f"`{reason}`" not in guide] == []
 
 
 @pytest.mark.tigerbeetle
