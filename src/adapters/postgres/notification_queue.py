@@ -24,7 +24,7 @@ class PostgresLockedJobs:
         """See ``LockedJobs.delete``."""
         with translated_errors():
             self._connection.execute(
-                "DELETE FROM pm.notification_outbox WHERE notification_id = ANY(%s::uuid[])",
+                "DELETE FROM pm.notification_outbox WHERE notification_id = ANY(%b::uuid[])",
                 [list(notification_ids)],
             )
 
