@@ -100,6 +100,8 @@ KEEP = (
     " WHEN (NEW.status = '{status}') EXECUTE FUNCTION pm.keep()"
 )
 
+REWRITING = ("RETURN NULL;", "NEW.status := OLD.status; RETURN NEW;")
+
 
 class TestRefusedRows(OnInMemoryLedger):
     """Whatever PM's tables refuse of an event, it does not stay at the head."""
@@ -111,8 +113,17 @@ class TestRefusedRows(OnInMemoryLedger):
             "ALTER TABLE pm.intent_event ADD CHECK (status_to <> 'MANUAL_REVIEW')",
             KEEP.format(table="intent", status="MANUAL_REVIEW"),
             KEEP.format(table="outbox_event", status="failed"),
+            KEEP.format(table="intent", status="MANUAL_REVIEW").replace(*REWRITING),
+            KEEP.format(table="outbox_event", status="failed").replace(*REWRITING),
         ],
-        ids=["intent refused", "audit refused", "intent kept", "event kept"],
+        ids=[
+            "intent refused",
+            "audit refused",
+            "intent kept",
+            "event kept",
+            "intent rewritten",
+            "event rewritten",
+        ],
     )
     def test_an_intent_that_cannot_be_put_under_review_waits(
         self, wallet: Wallet, database_url: str, ddl: str
@@ -135,6 +146,7 @@ class TestRefusedRows(OnInMemoryLedger):
         ("body", "fault"),
         [
             ("RETURN NULL;", "did not take the update"),
+            ("NEW.status := OLD.status;", "did not take the update"),
             ("RAISE EXCEPTION 'no' USING ERRCODE = '42703';", "42703"),
             ("RAISE EXCEPTION 'no' USING ERRCODE = 'P0001';", "P0001"),
         ],
@@ -159,6 +171,29 @@ class TestRefusedRows(OnInMemoryLedger):
         assert_settled(wallet, good, posted_satang=100)
         assert (wallet.event_status(bad), wallet.retry_count(bad)) == ("pending", 1)
         assert fault in wallet.last_error(bad)
+
+    @pytest.mark.parametrize("body", ["RETURN NULL;", "NEW.status := OLD.status; RETURN NEW;"])
+    def test_an_event_that_cannot_be_finished_leaves_its_intent_as_it_was(
+        self, wallet: Wallet, database_url: str, body: str
+    ) -> None:
+        bad, good = wallet.add_case(POST), wallet.add_case(POST)
+        with psycopg.connect(database_url) as connection:
+            connection.execute(
+                "CREATE FUNCTION pm.keep() RETURNS trigger LANGUAGE plpgsql AS"
+                f" $$ BEGIN {body} END $$".encode()
+            )
+            connection.execute(
+                "CREATE TRIGGER keep BEFORE UPDATE ON pm.outbox_event FOR EACH ROW"
+                f" WHEN (NEW.status = 'processed' AND NEW.intent_id = '{bad.intent_id}')"
+                " EXECUTE FUNCTION pm.keep()".encode()
+            )
+
+        wallet.settle()
+
+        assert_settled(wallet, good, posted_satang=100)
+        assert (wallet.event_status(bad), wallet.retry_count(bad)) == ("pending", 1)
+        assert wallet.intent_status(bad) == "AUTHORIZED"
+        assert wallet.audit_trail(bad) == []
 
     def test_a_fault_of_every_row_counts_against_none(
         self, wallet: Wallet, database_url: str

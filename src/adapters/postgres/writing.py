@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from adapters.postgres.connection import BoundedConnection
+from application.errors import RowsRefusedError
 from domain.conclusions import Acknowledge, Retry, Review, Settle, StatusMessage
 from domain.intents import EventId, IntentId, IntentStatus
 
@@ -45,13 +46,14 @@ _SETTLE: Final = """
         WHERE i.id = w.intent_id
           AND i.id = ANY(%(intent_ids)b::uuid[])
           AND CASE WHEN i.status IN ('AUTHORIZED', 'SETTLING') THEN true END
-        RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at
+        RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at, i.status = w.status AS took
     ),
     finished AS (
         UPDATE pm.outbox_event e
         SET status = 'processed', processed_at = (SELECT at FROM moment)
         WHERE e.id = ANY(%(event_ids)b::integer[])
           AND CASE WHEN e.id IN (SELECT event_id FROM settled) THEN e.status = 'pending' END
+        RETURNING e.id, e.status = 'processed' AS took
     ),
     forgotten AS (
         DELETE FROM pm.outbox_retry r
@@ -96,7 +98,10 @@ _SETTLE: Final = """
         -- The same id is the same message, and it is waiting already.
         ON CONFLICT (notification_id) DO NOTHING
     )
-    SELECT intent_id, status, updated_at FROM settled
+    SELECT intent_id, status, updated_at,
+           took AND CASE WHEN event_id IN (SELECT id FROM finished WHERE took) THEN true
+                         ELSE false END
+    FROM settled
 """
 
 _ACKNOWLEDGE: Final = """
@@ -104,11 +109,14 @@ _ACKNOWLEDGE: Final = """
         UPDATE pm.outbox_event e
         SET status = 'processed', processed_at = clock_timestamp()
         WHERE e.id = ANY(%(event_ids)b::integer[]) AND CASE WHEN e.status = 'pending' THEN true END
-        RETURNING e.id
+        RETURNING e.id, e.status = 'processed' AS took
+    ),
+    forgotten AS (
+        DELETE FROM pm.outbox_retry r
+        WHERE r.event_id = ANY(%(event_ids)b::integer[])
+          AND CASE WHEN r.event_id IN (SELECT id FROM finished) THEN true END
     )
-    DELETE FROM pm.outbox_retry r
-    WHERE r.event_id = ANY(%(event_ids)b::integer[])
-      AND CASE WHEN r.event_id IN (SELECT id FROM finished) THEN true END
+    SELECT id FROM finished WHERE took
 """
 
 _RETRY: Final = """
@@ -138,6 +146,7 @@ _RETRY: Final = """
         generations = EXCLUDED.generations,
         next_attempt_at = EXCLUDED.next_attempt_at,
         updated_at = EXCLUDED.updated_at
+    RETURNING r.event_id
 """
 
 # The retry row stays beside a failed event: it tells the operator why.
@@ -158,7 +167,7 @@ _REVIEW: Final = """
         UPDATE pm.outbox_event e
         SET status = 'failed', retry_count = LEAST(e.retry_count, 2147483646) + 1
         WHERE e.id = ANY(%(event_ids)b::integer[]) AND CASE WHEN e.status = 'pending' THEN true END
-        RETURNING e.id AS event_id
+        RETURNING e.id AS event_id, e.status = 'failed' AS took
     ),
     explained AS (
         INSERT INTO pm.outbox_retry AS r
@@ -183,7 +192,7 @@ _REVIEW: Final = """
           AND w.audit_to IS NOT NULL
           AND CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN true END
           AND CASE WHEN i.status IS DISTINCT FROM 'MANUAL_REVIEW' THEN true END
-        RETURNING w.event_id
+        RETURNING w.event_id, i.status = w.audit_to AS took
     ),
     audited AS (
         INSERT INTO pm.intent_event
@@ -195,8 +204,10 @@ _REVIEW: Final = """
     )
     SELECT w.event_id
     FROM wanted w
-    WHERE CASE WHEN w.event_id IN (SELECT event_id FROM failed) THEN
-        CASE WHEN w.audit_to IS NULL OR w.event_id IN (SELECT event_id FROM stopped) THEN true
+    WHERE CASE WHEN w.event_id IN (SELECT event_id FROM failed WHERE took) THEN
+        CASE WHEN w.audit_to IS NULL THEN true
+            WHEN w.event_id IN (SELECT event_id FROM stopped) THEN
+                w.event_id IN (SELECT event_id FROM stopped WHERE took)
             -- As it was before this statement.
             ELSE (SELECT i.status FROM pm.intent i WHERE i.id = w.intent_id) = 'MANUAL_REVIEW'
         END
@@ -207,24 +218,32 @@ Parameters = dict[str, list[Any]]
 
 
 def settle(connection: BoundedConnection, settles: Sequence[Settle]) -> list[StatusMessage]:
-    """Make intents final, with all that follows; a message for each that changed, in order."""
+    """Make intents final, with all that follows; a message for each that changed, in order.
+
+    Raises:
+        RowsRefusedError: an intent or its event was updated, and is not what it was to be.
+    """
     rows = connection.execute(_SETTLE, _settle_parameters(settles)).fetchall()
+    _require_all(sum(took for *_, took in rows), len(rows))
     changed = {
         intent_id: StatusMessage(
             intent_id=IntentId(intent_id), status=IntentStatus(status), updated_at=updated_at
         )
-        for intent_id, status, updated_at in rows
+        for intent_id, status, updated_at, _ in rows
     }
     return [changed[settle.intent_id] for settle in settles if settle.intent_id in changed]
 
 
 def acknowledge(connection: BoundedConnection, acknowledges: Sequence[Acknowledge]) -> None:
-    """Finish events whose intents were final already."""
-    connection.execute(_ACKNOWLEDGE, {"event_ids": [one.event_id for one in acknowledges]})
+    """Finish events whose intents were final already; raises RowsRefusedError as ``settle``."""
+    rows = connection.execute(
+        _ACKNOWLEDGE, {"event_ids": [one.event_id for one in acknowledges]}
+    ).fetchall()
+    _require_all(len(rows), len(acknowledges))
 
 
 def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> None:
-    """Count a failure of events and let them wait."""
+    """Count a failure of events and let them wait; raises RowsRefusedError as ``settle``."""
     parameters: Parameters = {
         "event_ids": [one.event_id for one in retries],
         "intent_ids": [one.intent_id for one in retries],
@@ -235,7 +254,8 @@ def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> None:
         "generations": [f"{{{','.join(map(str, one.generations))}}}" for one in retries],
         "delays_ms": [one.delay_ms for one in retries],
     }
-    connection.execute(_RETRY, parameters)
+    rows = connection.execute(_RETRY, parameters).fetchall()
+    _require_all(len(rows), len(retries))
 
 
 def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[EventId]:
@@ -256,6 +276,15 @@ def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[Even
         "audit_payloads": [audit and audit.payload_json for audit in audits],
     }
     return {EventId(event_id) for (event_id,) in connection.execute(_REVIEW, parameters).fetchall()}
+
+
+def _require_all(took: int, wanted: int) -> None:
+    """Raise where a trigger of PM's kept or changed a row: half of a conclusion is worse than none.
+
+    An event would be over whose intent is not, and its frozen money out of sight.
+    """
+    if took < wanted:
+        raise RowsRefusedError("the event or its intent did not take the update")
 
 
 def _settle_parameters(settles: Sequence[Settle]) -> Parameters:

@@ -51,9 +51,9 @@ class DeliverNotifications:
         has_probed = self._must_probe
         if has_probed:
             self.notifier.probe()
-            self._must_probe = False
         with self.queue.lock(limit=1 if has_probed else self.batch_size) as locked:
             jobs = locked.jobs
+            self._must_probe = False
             confirmed = self._deliver(jobs) if jobs else frozenset()
             if confirmed:
                 locked.delete(confirmed)
