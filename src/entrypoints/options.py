@@ -17,3 +17,9 @@ def duration_of(text: str, option: str) -> timedelta:
         return parse_duration(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def refuse_to_ask(*, yes: bool, as_json: bool) -> None:
+    """End with a usage error where the command would have to ask a program."""
+    if as_json and not yes:
+        raise typer.BadParameter("nobody can be asked with --json: give --yes, too")

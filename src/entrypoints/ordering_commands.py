@@ -27,7 +27,7 @@ from entrypoints.asking import is_confirmed
 from entrypoints.exit_codes import EX_CONFIG, EX_UNAVAILABLE
 from entrypoints.listing_commands import EVENT_ID_MAX
 from entrypoints.operator_builders import failing, requeueing
-from entrypoints.options import AsJson, Yes
+from entrypoints.options import AsJson, Yes, refuse_to_ask
 from entrypoints.ordering_report import (
     Decision,
     Undone,
@@ -78,7 +78,7 @@ def requeue(
     """
     if bool(events) is (intent is not None):
         raise typer.BadParameter("name events, or an intent by --intent")
-    _refuse_to_ask(yes=yes, as_json=as_json)
+    refuse_to_ask(yes=yes, as_json=as_json)
     by = Operator(name=operator or operator_name(), reason=reason)
     with requeueing() as use_case:
         event_ids = [EventId(event) for event in events or ()]
@@ -113,7 +113,7 @@ def fail(
     Refused where the ledger says that money of the intent has moved. Exit 1 when refused, 69
     when the ledger is away or a worker was at the intent.
     """
-    _refuse_to_ask(yes=yes, as_json=as_json)
+    refuse_to_ask(yes=yes, as_json=as_json)
     by = Operator(name=operator or operator_name(), reason=reason)
     event_id = EventId(event)
     with failing() as use_case:
@@ -135,11 +135,6 @@ def operator_name() -> str:
     except KeyError:
         # As in a container, whose users need not have names.
         return f"uid {os.getuid()}"
-
-
-def _refuse_to_ask(*, yes: bool, as_json: bool) -> None:
-    if as_json and not yes:
-        raise typer.BadParameter("nobody can be asked with --json: give --yes, too")
 
 
 def _order(

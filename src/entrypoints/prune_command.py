@@ -13,7 +13,7 @@ import typer
 from application.use_cases.prune_events import PruneEvents
 from entrypoints.asking import is_confirmed
 from entrypoints.operator_builders import pruning
-from entrypoints.options import AsJson, Yes, duration_of
+from entrypoints.options import AsJson, Yes, duration_of, refuse_to_ask
 from entrypoints.rendering import print_json
 
 AGE_MIN: Final = timedelta(days=1)
@@ -45,8 +45,7 @@ def prune(
     age = duration_of(older_than, "--older-than")
     if age < AGE_MIN:
         raise typer.BadParameter("less than a day is refused", param_hint="--older-than")
-    if as_json and not (yes or dry_run):
-        raise typer.BadParameter("nobody can be asked with --json: give --yes, too")
+    refuse_to_ask(yes=yes or dry_run, as_json=as_json)
     with pruning(batch_events=batch, pause_s=pause_ms / 1_000) as use_case:
         before = use_case.before(age)
         if dry_run or not yes:

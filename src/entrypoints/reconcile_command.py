@@ -1,18 +1,15 @@
 """The options of ``outbox-worker reconcile``, and what they mean."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Annotated, TypeVar
+from typing import Annotated
 from uuid import UUID
 
 import typer
 
 from domain.intents import IntentId
 from domain.reconciliation.limits import Limits
-from entrypoints.durations import parse_duration, parse_moment
-from entrypoints.options import AsJson, Yes
-
-T = TypeVar("T")
+from entrypoints.durations import Moment, parse_moment
+from entrypoints.options import AsJson, Yes, duration_of, refuse_to_ask
 
 
 def reconcile(  # noqa: PLR0913, PLR0917
@@ -58,8 +55,8 @@ def reconcile(  # noqa: PLR0913, PLR0917
     """
     if intents and (since is not None or until is not None):
         raise typer.BadParameter("name either intents or a period: a period is for all intents")
-    if fix and as_json and not yes:
-        raise typer.BadParameter("with --json nobody can be asked: add --yes", param_hint="--fix")
+    if fix:
+        refuse_to_ask(yes=yes, as_json=as_json)
     # See entrypoints.cli.
     from entrypoints.logs import configure_logs
     from entrypoints.reconcile import BadPeriodError, Request, run_reconcile
@@ -67,12 +64,12 @@ def reconcile(  # noqa: PLR0913, PLR0917
 
     request = Request(
         intent_ids=tuple(map(IntentId, intents or ())),
-        since=_parsed(parse_moment, "--since", since or "24h"),
-        until=_parsed(parse_moment, "--until", until or "0s"),
+        since=_moment(since or "24h", "--since"),
+        until=_moment(until or "0s", "--until"),
         limits=Limits(
-            grace_ms=_parsed_ms("--grace", grace),
-            expiring_within_ms=_parsed_ms("--expiring-within", expiring_within),
-            unordered_after_ms=_parsed_ms("--unordered-after", unordered_after),
+            grace_ms=_milliseconds(grace, "--grace"),
+            expiring_within_ms=_milliseconds(expiring_within, "--expiring-within"),
+            unordered_after_ms=_milliseconds(unordered_after, "--unordered-after"),
         ),
         as_json=as_json,
         fix=fix,
@@ -86,12 +83,12 @@ def reconcile(  # noqa: PLR0913, PLR0917
         raise typer.BadParameter(str(error)) from None
 
 
-def _parsed(parse: Callable[[str], T], option: str, text: str) -> T:
+def _moment(text: str, option: str) -> Moment:
     try:
-        return parse(text)
+        return parse_moment(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
-def _parsed_ms(option: str, text: str) -> int:
-    return _parsed(parse_duration, option, text) // timedelta(milliseconds=1)
+def _milliseconds(text: str, option: str) -> int:
+    return duration_of(text, option) // timedelta(milliseconds=1)

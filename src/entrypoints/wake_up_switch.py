@@ -11,10 +11,10 @@ from entrypoints.asking import is_confirmed
 from entrypoints.logs import configure_logs
 from entrypoints.settings import load_database_settings
 
-_LOCK: Final = (
-    "This locks pm.outbox_event for an instant. Where that cannot be had within"
-    f" {LOCK_TIMEOUT_S} s, nothing is changed."
-)
+_LOCK: Final = f"""\
+This locks pm.outbox_event for an instant. Where that cannot be had within {LOCK_TIMEOUT_S} s,
+nothing is changed. The role must own the table.
+"""
 _ON: Final = f"""\
 Adds a trigger to pm.outbox_event, the payment manager's table: each statement that inserts
 events sends a notification when its transaction commits, and an idle worker looks at once.
@@ -23,13 +23,11 @@ It costs: commits that insert events take a lock which the whole server shares, 
 happen one after the other; 8 producers at once lost about 45 % of their commits a second. Leave
 it off where throughput counts for more than the first half second.
 
-{_LOCK} The role must own the table.
-"""
+{_LOCK}"""
 _OFF: Final = f"""\
 Removes the trigger that `outbox-worker wake-up on` added. Workers go on by polling.
 
-{_LOCK} The role must own the table.
-"""
+{_LOCK}"""
 
 
 def turn_on(*, yes: bool) -> None:

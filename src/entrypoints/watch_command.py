@@ -12,8 +12,7 @@ import typer
 from application.errors import UnknownIntentError
 from domain.live_status import StatusUpdate
 from domain.sanitising import on_one_line
-from entrypoints.durations import parse_duration
-from entrypoints.options import AsJson
+from entrypoints.options import AsJson, duration_of
 from entrypoints.output import require_stdout
 
 INTERRUPTED: Final = 128 + signal.SIGINT
@@ -47,8 +46,8 @@ def watch(
     from entrypoints.logs import configure_logs
     from entrypoints.settings import load_live_status_settings
 
-    timeout_s = None if timeout is None else _seconds(timeout, "--timeout")
-    poll_interval_s = _seconds(poll, "--poll")
+    timeout_s = None if timeout is None else duration_of(timeout, "--timeout").total_seconds()
+    poll_interval_s = duration_of(poll, "--poll").total_seconds()
     if not poll_interval_s:
         raise typer.BadParameter("it takes a second at least", param_hint="--poll")
     settings = load_live_status_settings()
@@ -100,10 +99,3 @@ def _line(update: StatusUpdate) -> str:
 
 def _json_line(update: StatusUpdate) -> str:
     return json.dumps({**asdict(update), "is_final": update.is_final}, default=str)
-
-
-def _seconds(text: str, option: str) -> float:
-    try:
-        return parse_duration(text).total_seconds()
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error

@@ -1,5 +1,6 @@
 """What the documents say of the repository is so."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -58,3 +59,20 @@ def test_every_command_that_a_document_names_exists(document: Path) -> None:
     )
 
     assert named <= set(get_group(app).commands)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_name_that_an_example_imports_is_there(document: Path) -> None:
+    examples = re.findall(r"^```python\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
+    imported = [
+        (node.module or "", alias.name)
+        for node in ast.walk(ast.parse("".join(examples)))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+
+    assert [
+        (module, name)
+        for module, name in imported
+        if not hasattr(__import__(module, fromlist=[name]), name)
+    ] == []

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC
 
 from adapters.memory.database import InMemoryDatabase
+from adapters.memory.rows import utc
 from domain.intents import IntentId
 from domain.live_status import StatusSource, StatusUpdate
 
@@ -23,9 +23,7 @@ class InMemoryIntentStatuses:
             intent_id: StatusUpdate(
                 intent_id=intent_id,
                 status=row.status,
-                updated_at=row.updated_at.astimezone(UTC)
-                .isoformat(timespec="milliseconds")
-                .replace("+00:00", "Z"),
+                updated_at=utc(row.updated_at),
                 source=StatusSource.DATABASE,
             )
             for intent_id, row in found.items()

@@ -7,12 +7,12 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from statistics import mean
 from typing import Final
 
 from adapters.memory.database import InMemoryDatabase
-from adapters.memory.rows import EventRow
+from adapters.memory.rows import EventRow, utc
 from domain.dossier import (
     AuditRecord,
     Dossier,
@@ -92,14 +92,14 @@ class InMemoryOutboxReader:
                 settlement_date=intent.settlement_date,
                 failure_reason=intent.failure_reason,
                 created_at=None,
-                updated_at=_utc(intent.updated_at),
+                updated_at=utc(intent.updated_at),
             ),
             events=tuple(
                 EventSheet(
                     event=self._listed(row),
                     payload_json=row.event.payload_json,
-                    processed_at=None if row.processed_at is None else _utc(row.processed_at),
-                    archived_at=None if row.archived_at is None else _utc(row.archived_at),
+                    processed_at=None if row.processed_at is None else utc(row.processed_at),
+                    archived_at=None if row.archived_at is None else utc(row.archived_at),
                 )
                 for row in events
             ),
@@ -121,7 +121,7 @@ class InMemoryOutboxReader:
             ),
             audit=tuple(
                 AuditRecord(
-                    created_at=_utc(row.created_at),
+                    created_at=utc(row.created_at),
                     status_from=row.audit.status_from,
                     status_to=row.audit.status_to,
                     reason=row.audit.reason,
@@ -165,7 +165,7 @@ class InMemoryOutboxReader:
             action=event.action,
             status=row.status,
             retry_count=event.retry_count,
-            created_at=_utc(row.created_at),
+            created_at=utc(row.created_at),
             age_s=(self.database.now - row.created_at) // _SECOND,
             intent_status=None if intent is None else intent.status,
             head_id=earlier[0] if earlier and row.status == "pending" else None,
@@ -174,7 +174,7 @@ class InMemoryOutboxReader:
             else RetryNote(
                 reason=retry.reason,
                 last_error=retry.last_error,
-                next_attempt_at=_utc(retry.next_attempt_at),
+                next_attempt_at=utc(retry.next_attempt_at),
                 is_over=retry.next_attempt_at <= self.database.now,
             ),
         )
@@ -203,7 +203,3 @@ def _percentile(ordered: Sequence[float], fraction: float) -> int | None:
     place = fraction * (len(ordered) - 1)
     low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
     return round(low + (high - low) * (place % 1))
-
-
-def _utc(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

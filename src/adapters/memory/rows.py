@@ -1,7 +1,7 @@
 """The rows of the in-memory database, named and ordered as the tables of schema ``pm``."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -147,3 +147,8 @@ def _merge(rows: dict[Key, Row], changes: dict[Key, Row | None]) -> None:
             rows.pop(key, None)
         else:
             rows[key] = row
+
+
+def utc(time: datetime) -> str:
+    """Return *time* as the database prints it for people and programs."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -46,9 +46,8 @@ def dead_rows(connection: BoundedConnection, examined: Examined) -> Finding:
     return examined.ok(what, most)
 
 
-# Sessions of other databases hold back nothing here, nor does autovacuum, which
-# has no user. Of others' sessions a
-# role without pg_read_all_stats sees no times, yet the age in transactions.
+# Sessions of other databases hold back nothing here, nor does autovacuum, which has no user. Of
+# others' sessions a role without pg_read_all_stats sees no times, yet the age in transactions.
 _HOLDERS: Final = """
     SELECT holder, transactions, seconds FROM (
         SELECT

@@ -116,7 +116,7 @@ class OwnSession:
                         f"the pooler gives no second connection ({error}), so that it cannot be"
                         " told whether it is in transaction mode"
                     ) from error
-                if self._backend in (taken,) or backend_of(self._connection) != self._backend:
+                if self._backend == taken or backend_of(self._connection) != self._backend:
                     raise _shared()
 
 

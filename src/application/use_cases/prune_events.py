@@ -26,11 +26,14 @@ class PruneEvents:
         return self.archive.cutoff(age)
 
     def count(self, before: datetime) -> int | None:
-        """Return how many events there are to move; None: it was stopped. Changes nothing."""
+        """Return how many events there are to move; None: it was stopped. Changes nothing.
+
+        Also when it was stopped at the very end: who is asked to stop must not ask to go on.
+        """
         total = 0
         for portion in self._portions(before):
             total += len(portion.event_ids)
-            if portion.end is not None and self.stop.is_set():
+            if self.stop.is_set():
                 return None
         return total
 

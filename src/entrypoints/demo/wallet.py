@@ -67,7 +67,7 @@ class DemoWallet:
         made = [self._an_intent() for _ in range(count)]
         self._freeze([intent for intent, _ in made])
         with self.connection.transaction():
-            self._insert([intent for intent, _ in made])
+            self._insert(made)
             enqueue = EnqueueEvent(store=PostgresEventStore(self.connection))
             for intent, action in made:
                 payload = self._payload(intent) if action is Action.POST_PENDING else None
@@ -86,7 +86,7 @@ class DemoWallet:
         nothing_frozen = replace(self._an_intent()[0], tb_transfer_ids=(), amount_satang=0)
         made = [unreadable, repeated, too_long, nothing_frozen]
         with self.connection.transaction():
-            self._insert(made)
+            self._insert([(intent, Action.POST_PENDING) for intent in made])
             self.connection.execute(
                 "UPDATE pm.psp_tx_map SET receiver_display_name = repeat('N', 300)"
                 " WHERE intent_id = %s",
@@ -130,7 +130,7 @@ class DemoWallet:
         if any(answer != (TransferStatus.CREATED,) for answer in answers):
             raise RuntimeError("the ledger did not freeze the money of the demo")
 
-    def _insert(self, intents: Sequence[Intent]) -> None:
+    def _insert(self, ordered: Sequence[tuple[Intent, Action]]) -> None:
         with self.connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO pm.intent (id, status, operation_type, channel, amount_satang,"
@@ -142,19 +142,21 @@ class DemoWallet:
                         intent.currency, intent.user_id, intent.issued_by_user_id,
                         intent.metadata_json, list(intent.tb_transfer_ids),
                     )
-                    for intent in intents
+                    for intent, _ in ordered
                 ],
             )  # fmt: skip
             cursor.executemany(
                 "INSERT INTO pm.psp_tx_map (intent_id, psp, state, receiver_display_name,"
                 " psp_fee_satang, settlement_date, last_error)"
-                " VALUES (%s, 'IPPS', 'CONFIRMED', %s, %s, current_date, %s)",
+                " VALUES (%s, 'IPPS', %s, %s, %s, current_date, %s)",
                 [
                     (
-                        intent.id, f"Receiver {self.random.randint(1, 999)}",
-                        self.random.choice((None, 0, 150, 325)), "declined by the bank",
+                        intent.id, "FAILED" if action is Action.VOID_PENDING else "CONFIRMED",
+                        f"Receiver {self.random.randint(1, 999)}",
+                        self.random.choice((None, 0, 150, 325)),
+                        "declined by the bank" if action is Action.VOID_PENDING else None,
                     )
-                    for intent in intents
+                    for intent, action in ordered
                 ],
             )  # fmt: skip
 

@@ -87,6 +87,17 @@ def test_told_to_stop_it_ends_after_the_batch_at_hand_and_goes_on_the_next_time(
     assert sum(prune(before)) == 3
 
 
+@pytest.mark.parametrize("batch_events", [2, 100])
+def test_told_to_stop_while_it_counts_it_gives_no_count_to_act_on(
+    scene: Scene, batch_events: int
+) -> None:
+    prune = scene.prune(batch_events)
+    before = prune.before(AGE)
+    scene.stop.set()
+
+    assert prune.count(before) is None
+
+
 def test_an_outage_ends_it_between_two_batches_that_are_whole(scene: Scene) -> None:
     prune = scene.prune()
     before = prune.before(AGE)
