@@ -13,7 +13,7 @@ rows expected, compares each with each. As it stands, the few ids are hashed onc
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from adapters.postgres.connection import BoundedConnection
 from application.errors import RowsRefusedError
@@ -276,8 +276,10 @@ def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[Even
     return _event_ids(connection, _REVIEW, parameters)
 
 
-def _event_ids(connection: BoundedConnection, query: str, parameters: Parameters) -> set[EventId]:
-    rows = connection.execute(query.encode(), parameters).fetchall()
+def _event_ids(
+    connection: BoundedConnection, query: LiteralString, parameters: Parameters
+) -> set[EventId]:
+    rows = connection.execute(query, parameters).fetchall()
     return {EventId(event_id) for (event_id,) in rows}
 
 
