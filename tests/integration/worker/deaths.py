@@ -131,8 +131,8 @@ def amid_the_work(ground: Ground) -> Iterator[Reached]:
 def after_the_ledger_acted(ground: Ground) -> Iterator[Reached]:
     """The money has moved, and the worker has not heard of it."""
     gate = Gate(ground.ledger, ground.rng.choice([Moment.AFTER_CHAINS, Moment.AFTER_FEES]))
+    yield gate.wait_reached
     with _undone(ground):
-        yield gate.wait_reached
         gate.open()
 
 
@@ -208,7 +208,7 @@ def _undeleted(ground: Ground) -> Iterator[None]:
 
 @contextmanager
 def _undone(ground: Ground) -> Iterator[None]:
-    """What the worker has done in the database is undone."""
+    """Others never see it."""
     settled = ground.settled()
     yield
     ground.wait_deserted()
