@@ -76,9 +76,10 @@ class Ground:
         """How many jobs are on the stream, repeats included."""
         return int(str(self.redis.xlen(STREAM)))
 
-    def told(self) -> list[str]:
-        """Return the ids of the jobs on the stream, repeats included, oldest first."""
-        return [notification_id_of(fields[FIELD]) for fields in entries(self.redis, STREAM)]
+    def undeleted(self, *, since: int) -> set[str]:
+        """Return the ids of those on the stream, after the first *since*, whose rows are there."""
+        later = entries(self.redis, STREAM)[since:]
+        return {notification_id_of(fields[FIELD]) for fields in later} & self.waiting()
 
     def waits(self, wait_event: str, relation: str) -> bool:
         """Whether a worker's session that has to do with *relation* waits for *wait_event*."""
@@ -182,9 +183,18 @@ def answer_to_the_commit_on_its_way(ground: Ground) -> Iterator[Reached]:
 @contextmanager
 def within_the_delivery(ground: Ground) -> Iterator[Reached]:
     """Redis has taken the first of several jobs, and no answer has come."""
+    delivered = ground.delivered()
     ground.redis_proxy.freeze_at(ONE_JOB_OF_SEVERAL)
+    frozen = _frozen(ground.redis_proxy)
+
+    def reached(worker: WorkerProcess) -> None:
+        frozen(worker)
+        worker.wait_until(
+            lambda: bool(ground.undeleted(since=delivered)), what="the first job is on the stream"
+        )
+
     with _undeleted(ground):
-        yield _frozen(ground.redis_proxy)
+        yield reached
         # What else the dead worker had sent never arrives.
         ground.redis_proxy.cut()
         ground.redis_proxy.pass_through()
@@ -200,10 +210,10 @@ def before_the_deletion(ground: Ground) -> Iterator[Reached]:
 @contextmanager
 def _undeleted(ground: Ground) -> Iterator[None]:
     """Jobs are on the stream, and will come again."""
-    before = ground.delivered()
+    delivered = ground.delivered()
     yield
     ground.wait_deserted()
-    assert ground.waiting() & set(ground.told()[before:])
+    assert ground.undeleted(since=delivered)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import random
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pytest
@@ -109,8 +109,7 @@ def test_whatever_moment_a_worker_is_killed_at_nothing_is_lost_and_only_deliveri
     payment_manager.assert_settled_once(payments)
     texts = texts_by_id(redis)
     assert expected_jobs(payments) == Counter(job_of(told[0]) for told in texts.values())
-    assert all(len(set(told)) == 1 for told in texts.values()), "repeats are the same"
-    repeats = Counter({id_: len(told) - 1 for id_, told in texts.items()})
+    repeats = repeats_of(texts)
     assert repeats <= interrupted, "only what a worker died at comes again"
     assert repeats.total() >= sum(rounds[death] for death in REPEATING)
     assert amid_work > 0
@@ -119,6 +118,12 @@ def test_whatever_moment_a_worker_is_killed_at_nothing_is_lost_and_only_deliveri
     print(f"{amid_work} of those at random were amid work")
     print(f"{len(payments)} payments, {len(texts)} jobs, {repeats.total()} repeats")
     print(f"{ROUNDS} rounds in {time.monotonic() - began_s:.0f} s")
+
+
+def repeats_of(texts: Mapping[str, Sequence[bytes]]) -> Counter[str]:
+    """Return how often each job came again, by its id; to the byte the same each time."""
+    assert all(len(set(told)) == 1 for told in texts.values())
+    return Counter({id_: len(told) - 1 for id_, told in texts.items()})
 
 
 def texts_by_id(redis: Redis) -> dict[str, list[bytes]]:
