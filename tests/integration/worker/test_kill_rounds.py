@@ -39,7 +39,7 @@ pytestmark = pytest.mark.integration
 
 ROUNDS: Final = int(os.environ.get("KILL_ROUNDS", 2 * len(ON_PURPOSE)))
 FEW: Final = 10
-MANY: Final = 100
+MANY: Final = 50
 SMALL_BATCHES: Final = {"OUTBOX_BATCH_SIZE": "4", "OUTBOX_NOTIFICATIONS_BATCH_SIZE": "4"}
 SEED: Final = int(os.environ.get("KILL_SEED") or random.SystemRandom().getrandbits(32))
 
@@ -75,7 +75,7 @@ def test_whatever_moment_a_worker_is_killed_at_nothing_is_lost_and_only_deliveri
         database_proxy=(database_proxy := proxy_to(payment_manager.url)),
         rng=random.Random(SEED),
     )
-    settings |= SMALL_BATCHES | {
+    settings |= {
         "REDIS_URL": redis_proxy.url,
         # It waits for as long as we like, and so does the one for an answer of Redis.
         "DATABASE_URL": make_conninfo(database_proxy.url, options="-c lock_timeout=0"),
@@ -93,7 +93,9 @@ def test_whatever_moment_a_worker_is_killed_at_nothing_is_lost_and_only_deliveri
         with death(ground) as reached:
             before = ground.settled(), ground.delivered()
             # With one lane, what is held is all that goes on.
-            worker = start_worker(**settings, OUTBOX_LANES="2" if is_at_random else "1")
+            worker = start_worker(
+                **settings | SMALL_BATCHES, OUTBOX_LANES="2" if is_at_random else "1"
+            )
             reached(worker)
             worker.send(signal.SIGKILL)
             assert worker.wait() == -signal.SIGKILL
