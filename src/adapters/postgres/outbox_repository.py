@@ -12,7 +12,6 @@ from adapters.postgres.errors import translated_errors, translated_write_errors
 from adapters.postgres.pool import Pool, transaction
 from adapters.postgres.rehearsal import rehearse
 from adapters.postgres.untried_search import UntriedSearch
-from application.errors import RowsRefusedError
 from application.ports.outbox_repository import ClaimedBatch
 from domain.conclusions import Acknowledge, Conclusion, Retry, Review, Settle, StatusMessage
 from domain.fees import AccountCode, MappedAccount
@@ -61,14 +60,14 @@ class PostgresClaimedBatch:
         if settles := [one for one in conclusions if isinstance(one, Settle)]:
             messages = writing.settle(self._connection, settles)
         if acknowledges := [one for one in conclusions if isinstance(one, Acknowledge)]:
-            writing.acknowledge(self._connection, acknowledges)
+            took = writing.acknowledge(self._connection, acknowledges)
+            writing.require_all(len(took), len(acknowledges))
         if retries := [one for one in conclusions if isinstance(one, Retry)]:
-            writing.retry(self._connection, retries)
+            took = writing.retry(self._connection, retries)
+            writing.require_all(len(took), len(retries))
         if reviews := [one for one in conclusions if isinstance(one, Review)]:
-            changed = writing.review(self._connection, reviews)
-            if len(changed) < len(reviews):
-                # Half done, the event would be failed and its frozen money out of sight.
-                raise RowsRefusedError("the event or its intent did not take the update")
+            took = writing.review(self._connection, reviews)
+            writing.require_all(len(took), len(reviews))
         return messages
 
 

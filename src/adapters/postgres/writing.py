@@ -224,7 +224,7 @@ def settle(connection: BoundedConnection, settles: Sequence[Settle]) -> list[Sta
         RowsRefusedError: an intent or its event was updated, and is not what it was to be.
     """
     rows = connection.execute(_SETTLE, _settle_parameters(settles)).fetchall()
-    _require_all(sum(took for *_, took in rows), len(rows))
+    require_all(sum(took for *_, took in rows), len(rows))
     changed = {
         intent_id: StatusMessage(
             intent_id=IntentId(intent_id), status=IntentStatus(status), updated_at=updated_at
@@ -234,16 +234,15 @@ def settle(connection: BoundedConnection, settles: Sequence[Settle]) -> list[Sta
     return [changed[settle.intent_id] for settle in settles if settle.intent_id in changed]
 
 
-def acknowledge(connection: BoundedConnection, acknowledges: Sequence[Acknowledge]) -> None:
-    """Finish events whose intents were final already; raises RowsRefusedError as ``settle``."""
-    rows = connection.execute(
-        _ACKNOWLEDGE, {"event_ids": [one.event_id for one in acknowledges]}
-    ).fetchall()
-    _require_all(len(rows), len(acknowledges))
+def acknowledge(connection: BoundedConnection, acknowledges: Sequence[Acknowledge]) -> set[EventId]:
+    """Finish events whose intents were final already; return those that took it."""
+    return _event_ids(
+        connection, _ACKNOWLEDGE, {"event_ids": [one.event_id for one in acknowledges]}
+    )
 
 
-def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> None:
-    """Count a failure of events and let them wait; raises RowsRefusedError as ``settle``."""
+def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> set[EventId]:
+    """Count a failure of events and let them wait; return those that took it."""
     parameters: Parameters = {
         "event_ids": [one.event_id for one in retries],
         "intent_ids": [one.intent_id for one in retries],
@@ -254,8 +253,7 @@ def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> None:
         "generations": [f"{{{','.join(map(str, one.generations))}}}" for one in retries],
         "delays_ms": [one.delay_ms for one in retries],
     }
-    rows = connection.execute(_RETRY, parameters).fetchall()
-    _require_all(len(rows), len(retries))
+    return _event_ids(connection, _RETRY, parameters)
 
 
 def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[EventId]:
@@ -275,10 +273,15 @@ def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[Even
         "audit_reasons": [audit and audit.reason for audit in audits],
         "audit_payloads": [audit and audit.payload_json for audit in audits],
     }
-    return {EventId(event_id) for (event_id,) in connection.execute(_REVIEW, parameters).fetchall()}
+    return _event_ids(connection, _REVIEW, parameters)
 
 
-def _require_all(took: int, wanted: int) -> None:
+def _event_ids(connection: BoundedConnection, query: str, parameters: Parameters) -> set[EventId]:
+    rows = connection.execute(query.encode(), parameters).fetchall()
+    return {EventId(event_id) for (event_id,) in rows}
+
+
+def require_all(took: int, wanted: int) -> None:
     """Raise where a trigger of PM's kept or changed a row: half of a conclusion is worse than none.
 
     An event would be over whose intent is not, and its frozen money out of sight.
