@@ -79,7 +79,7 @@ mutants: setup ## Change the domain in many ways: do the tests notice? (minutes)
 
 .PHONY: kill-rounds
 kill-rounds: setup ## Kill a worker at any moment, and at the worst ones: make kill-rounds ROUNDS=200
-	KILL_ROUNDS=$(or $(ROUNDS),200) $(bin)/python -m pytest -s tests/integration/worker/test_kill_rounds.py
+	KILL_ROUNDS=$(or $(ROUNDS),200) $(bin)/python -m pytest -s -o faulthandler_timeout=0 tests/integration/worker/test_kill_rounds.py
 
 .PHONY: ledger-parity
 ledger-parity: setup ## Compare the in-memory ledger with a real one: make ledger-parity EVENTS=100000

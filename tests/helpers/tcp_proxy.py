@@ -4,6 +4,7 @@ It stands between a client under test and a real server.
 """
 
 import contextlib
+import re
 import socket
 import struct
 import threading
@@ -50,6 +51,9 @@ class TcpProxy:
         self._answers_lost_total = 0
         self._lose_after: bytes | None = None
         self._swallowed = b""
+        self._freeze_at: re.Pattern[bytes] | None = None
+        self._freeze_after = b""
+        self._frozen_total = 0
         self.pass_through()
 
     @property
@@ -77,9 +81,19 @@ class TcpProxy:
         """How many times ``lose_answer_to`` has taken hold."""
         return self._answers_lost_total
 
+    @property
+    def frozen_total(self) -> int:
+        """How many times ``freeze_at`` has taken hold."""
+        return self._frozen_total
+
     def pass_through(self) -> None:
-        """Forward everything, also what was held back by ``blackhole``."""
+        """Forward everything, also what was held back by ``blackhole`` and ``freeze_at``."""
         self._set_mode(ProxyMode.PASS)
+        with self._changed:
+            self._freeze_at = None
+            for connection in self._connections:
+                connection.is_frozen = False
+            self._changed.notify_all()
         if self._listener is None:
             self._listener = _Listener(self)
 
@@ -127,6 +141,16 @@ class TcpProxy:
         with self._changed:
             self._lose_after = request
 
+    def freeze_at(self, request: re.Pattern[bytes], *, after: bytes = b"") -> None:
+        """Once: let a request through up to the end of what *request* finds, and then nothing.
+
+        Neither more of it nor an answer passes, nor the end of the connection, until
+        ``pass_through``. With *after*, only a client is meant that has said that before.
+        """
+        with self._changed:
+            self._freeze_at = request
+            self._freeze_after = after
+
     def close(self) -> None:
         """End every connection and stop listening."""
         self.refuse()
@@ -162,15 +186,13 @@ class TcpProxy:
         with self._changed:
             self._connections.remove(connection)
 
-    def _wait_while_blackholed(self, connection: "_Connection") -> None:
+    def _wait_while_held(self, connection: "_Connection") -> None:
         with self._changed:
-            self._changed.wait_for(
-                lambda: (
-                    self._mode is not ProxyMode.BLACKHOLE
-                    or self._swallowed not in connection.opening
-                    or connection.is_cut
-                )
-            )
+            self._changed.wait_for(lambda: connection.is_cut or not self._holds(connection))
+
+    def _holds(self, connection: "_Connection") -> bool:
+        is_swallowed = self._swallowed in connection.opening
+        return connection.is_frozen or (self._mode is ProxyMode.BLACKHOLE and is_swallowed)
 
     def _claims_loss(self, before: bytes, data: bytes) -> bool:
         """Say whether *data*, sent right after *before*, ends the request that was waited for."""
@@ -180,6 +202,17 @@ class TcpProxy:
                 return False
             self._lose_after = None
             return True
+
+    def _freeze(self, connection: "_Connection", before: bytes, data: bytes) -> int | None:
+        """Freeze *connection* if *data* is what was waited for; return how much still passes."""
+        with self._changed:
+            found = self._freeze_at.search(data) if self._freeze_at is not None else None
+            if found is None or self._freeze_after not in before:
+                return None
+            self._freeze_at = None
+            self._frozen_total += 1
+            connection.is_frozen = True
+            return found.end()
 
     def _lost_an_answer(self) -> None:
         with self._changed:
@@ -215,6 +248,7 @@ class _Connection:
 
     def __init__(self, proxy: TcpProxy, client: socket.socket) -> None:
         self.is_cut = False
+        self.is_frozen = False
         self.opening = b""
         self._proxy = proxy
         self._client = client
@@ -241,7 +275,7 @@ class _Connection:
     def _serve(self) -> None:
         answers = threading.Thread(target=self._forward_answers, name="proxy-answers", daemon=True)
         try:
-            self._proxy._wait_while_blackholed(self)
+            self._proxy._wait_while_held(self)
             if self._connect():
                 answers.start()
                 self._forward_requests()
@@ -271,7 +305,13 @@ class _Connection:
             # Decided before it is forwarded, or the answer could overtake the decision.
             if self._proxy._claims_loss(before, data):
                 self._losing = True
+            passes = self._proxy._freeze(self, before, data)
             before = (before + data)[-CHUNK_BYTES:]
+            if passes is not None:
+                if not _send(self._server, data[:passes]):
+                    return
+                self._proxy._wait_while_held(self)
+                data = data[passes:]
             if not _send(self._server, data):
                 return
 
@@ -293,7 +333,7 @@ class _Connection:
         if end is self._client and len(self.opening) < OPENING_BYTES_MAX:
             self.opening += data
         # The end of a connection is held back like its data: a black hole hides that as well.
-        self._proxy._wait_while_blackholed(self)
+        self._proxy._wait_while_held(self)
         return data
 
     def _close(self) -> None:

@@ -1,8 +1,10 @@
 """The proxy itself: what a client sees in each mode, and what the server gets."""
 
 import os
+import re
 import time
 from collections.abc import Callable
+from threading import Thread
 
 import psycopg
 import pytest
@@ -133,6 +135,42 @@ def test_only_the_answer_to_the_commit_is_lost(empty_database_url: str, proxy_to
         client.commit()
 
     assert proxy.answers_lost_total == 1
+
+
+def test_a_commit_can_be_held_on_its_way(empty_database_url: str, proxy_to: ProxyTo) -> None:
+    proxy = proxy_to(empty_database_url)
+    sums = "SELECT array_agg(sum ORDER BY sum) FROM sums"
+    with psycopg.connect(empty_database_url, autocommit=True) as direct:
+        direct.execute("CREATE TABLE sums (sum int)")
+        proxy.freeze_at(re.compile(rb"(?=COMMIT)"), after=b"VALUES (2)")
+        for number in (b"1", b"2"):
+            client = psycopg.connect(proxy.url)
+            client.execute(b"INSERT INTO sums VALUES (" + number + b")")
+            Thread(target=commit_and_close, args=(client,), daemon=True).start()
+        wait_until(lambda: proxy.frozen_total == 1, what="the second one is on its way")
+        wait_until(lambda: direct.execute(sums).fetchone() == ([1],), what="the first one is there")
+        proxy.pass_through()
+        wait_until(lambda: direct.execute(sums).fetchone() == ([1, 2],), what="both are there")
+
+
+def test_a_pipeline_can_be_held_in_its_middle(redis_url: str, proxy_to: ProxyTo) -> None:
+    proxy = proxy_to(redis_url)
+    proxy.freeze_at(re.compile(rb"INCR.*?(?=INCR)", re.DOTALL))
+    with (
+        valkey_client(redis_url) as direct,
+        valkey_client(proxy.url, timeout_s=SHORT_S) as client,
+        client.pipeline(transaction=False) as pipeline,
+    ):
+        with pytest.raises(redis.TimeoutError):
+            pipeline.incr("done").incr("done").execute()
+        assert direct.get("done") == b"1"
+        proxy.pass_through()
+        wait_until(lambda: direct.get("done") == b"2", what="the rest comes through")
+
+
+def commit_and_close(client: psycopg.Connection) -> None:
+    client.commit()
+    client.close()
 
 
 def test_connection_ends_when_the_server_is_gone(

@@ -8,8 +8,9 @@ import json
 import os
 import random
 import signal
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pytest
@@ -18,25 +19,28 @@ from redis import Redis
 
 from adapters.memory.faulty_ledger import FaultyLedger
 from entrypoints.sandbox.postgres_server import PostgresServer
-from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.tcp_proxy import TcpProxy
 from tests.helpers.worker_process import PATIENCE_S
 from tests.integration.redis.clients import FIELD, STREAM, entries
 from tests.integration.worker.conftest import StartWorker
 from tests.integration.worker.deaths import (
-    DEATHS,
+    AT_RANDOM,
     HOLDING_TRIGGERS,
+    ON_PURPOSE,
+    REPEATING,
+    Death,
     Ground,
-    before_the_deletion,
-    inside_the_commit,
-    within_the_delivery,
+    deaths,
+    notification_id_of,
 )
 from tests.integration.worker.payment_manager import Payment, PaymentManager
 
 pytestmark = pytest.mark.integration
 
-ROUNDS: Final = int(os.environ.get("KILL_ROUNDS", "10"))
-PAYMENTS_A_ROUND: Final = 10
+ROUNDS: Final = int(os.environ.get("KILL_ROUNDS", 2 * len(ON_PURPOSE)))
+FEW: Final = 10
+MANY: Final = 50
+SMALL_BATCHES: Final = {"OUTBOX_BATCH_SIZE": "4", "OUTBOX_NOTIFICATIONS_BATCH_SIZE": "4"}
 SEED: Final = int(os.environ.get("KILL_SEED") or random.SystemRandom().getrandbits(32))
 
 
@@ -63,70 +67,72 @@ def test_whatever_moment_a_worker_is_killed_at_nothing_is_lost_and_only_deliveri
 ) -> None:
     print(f"KILL_SEED={SEED}")
     payment_manager.execute(HOLDING_TRIGGERS)
-    proxy = proxy_to(settings["REDIS_URL"])
     ground = Ground(
-        url=payment_manager.url, ledger=ledger, redis_proxy=proxy, rng=random.Random(SEED)
+        url=payment_manager.url,
+        ledger=ledger,
+        redis=redis,
+        redis_proxy=(redis_proxy := proxy_to(settings["REDIS_URL"])),
+        database_proxy=(database_proxy := proxy_to(payment_manager.url)),
+        rng=random.Random(SEED),
     )
     settings |= {
-        "REDIS_URL": proxy.url,
-        # It waits for as long as we like.
-        "DATABASE_URL": make_conninfo(payment_manager.url, options="-c lock_timeout=0"),
+        "REDIS_URL": redis_proxy.url,
+        # It waits for as long as we like, and so does the one for an answer of Redis.
+        "DATABASE_URL": make_conninfo(database_proxy.url, options="-c lock_timeout=0"),
+        "OUTBOX_REDIS_TIMEOUT_MS": str(round(PATIENCE_S * 1_000)),
     }
     payments: list[Payment] = []
-    interrupted: set[str] = set()
-    committed_by_the_dead = 0
+    rounds: Counter[Death] = Counter()
+    interrupted: Counter[str] = Counter()
+    amid_work = 0
+    began_s = time.monotonic()
 
-    for death in (DEATHS[number % len(DEATHS)] for number in range(ROUNDS)):
-        payments += payment_manager.order(PAYMENTS_A_ROUND)
-        delivered = texts_by_id(redis).keys()
+    for death in deaths(ROUNDS):
+        is_at_random = death in AT_RANDOM
+        payments += payment_manager.order(MANY if is_at_random else FEW)
         with death(ground) as reached:
-            worker = start_worker(**settings)
+            before = ground.settled(), ground.delivered()
+            # With one lane, what is held is all that goes on.
+            worker = start_worker(
+                **settings | SMALL_BATCHES, OUTBOX_LANES="2" if is_at_random else "1"
+            )
             reached(worker)
-            before = settled(payment_manager)
             worker.send(signal.SIGKILL)
             assert worker.wait() == -signal.SIGKILL
-        wait_until(ground.is_deserted, timeout_s=PATIENCE_S, what="its sessions have ended")
-        if death is inside_the_commit:
-            committed_by_the_dead += settled(payment_manager) - before
-        interrupted |= waiting_jobs(payment_manager)
-        if death is within_the_delivery:
-            # Before it died it may have delivered again what it had no answer about.
-            interrupted |= texts_by_id(redis).keys() - delivered
+            interrupted.update(ground.waiting())
+        ground.wait_deserted()
+        rounds[death] += 1
+        has_begun = (ground.settled(), ground.delivered()) != before
+        is_left = ground.settled() < len(payments) or bool(ground.waiting())
+        amid_work += is_at_random and has_begun and is_left
     payment_manager.wait_delivered(last := start_worker(**settings))
     assert last.stop() == 0
 
     payment_manager.assert_settled_once(payments)
     texts = texts_by_id(redis)
-    assert expected_jobs(payments) == Counter(job_of(texts[id_][0]) for id_ in texts)
-    repeated = {id_: told for id_, told in texts.items() if len(told) > 1}
-    assert repeated.keys() <= interrupted
-    assert all(len(set(told)) == 1 for told in repeated.values()), "repeats are the same"
-    assert len(repeated) >= DEATHS.count(before_the_deletion)
-    assert committed_by_the_dead > 0
-    print(
-        f"{ROUNDS} rounds, {len(payments)} payments, {len(texts)} jobs, {len(repeated)} repeated,"
-    )
-    print(f"{committed_by_the_dead} events committed by workers that were dead by then")
+    assert expected_jobs(payments) == Counter(job_of(told[0]) for told in texts.values())
+    repeats = repeats_of(texts)
+    assert repeats <= interrupted, "only what a worker died at comes again"
+    assert repeats.total() >= sum(rounds[death] for death in REPEATING)
+    assert amid_work > 0
+    for death, count in rounds.items():
+        print(f"{count} times {death.__name__}")
+    print(f"{amid_work} of those at random were amid work")
+    print(f"{len(payments)} payments, {len(texts)} jobs, {repeats.total()} repeats")
+    print(f"{ROUNDS} rounds in {time.monotonic() - began_s:.0f} s")
 
 
-def settled(payment_manager: PaymentManager) -> int:
-    """How many events are processed, as others see it."""
-    query = "SELECT count(*) FROM pm.outbox_event WHERE status = 'processed'"
-    ((count,),) = payment_manager.execute(query)
-    return int(count)
-
-
-def waiting_jobs(payment_manager: PaymentManager) -> set[str]:
-    """Return the ids of the jobs that no worker has seen through."""
-    rows = payment_manager.execute("SELECT notification_id::text FROM pm.notification_outbox")
-    return {notification_id for (notification_id,) in rows}
+def repeats_of(texts: Mapping[str, Sequence[bytes]]) -> Counter[str]:
+    """Return how often each job came again, by its id; to the byte the same each time."""
+    assert all(len(set(told)) == 1 for told in texts.values())
+    return Counter({id_: len(told) - 1 for id_, told in texts.items()})
 
 
 def texts_by_id(redis: Redis) -> dict[str, list[bytes]]:
     """Return what the stream has under each notification's id, oldest first."""
     texts: dict[str, list[bytes]] = defaultdict(list)
     for fields in entries(redis, STREAM):
-        texts[json.loads(fields[FIELD])["data"]["notificationId"]].append(fields[FIELD])
+        texts[notification_id_of(fields[FIELD])].append(fields[FIELD])
     return texts
 
 
