@@ -36,17 +36,19 @@ class JobTable:
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def add(self, count: int) -> None:
-        """Queue so many jobs, by one transaction."""
+    def add(self, count: int) -> list[str]:
+        """Queue so many jobs, by one transaction; return their ids, oldest first."""
         with psycopg.connect(self._url) as connection:
-            connection.execute(
+            rows = connection.execute(
                 "INSERT INTO pm.notification_outbox"
                 " (notification_id, intent_id, user_id, job, created_at)"
                 " SELECT id, gen_random_uuid(), gen_random_uuid(),"
                 " json_build_object('data', json_build_object('notificationId', id)), now()"
-                " FROM (SELECT gen_random_uuid() FROM generate_series(1, %s)) AS new (id)",
+                " FROM (SELECT gen_random_uuid() FROM generate_series(1, %s)) AS new (id)"
+                " RETURNING notification_id::text",
                 [count],
-            )
+            ).fetchall()
+        return [notification_id for (notification_id,) in rows]
 
     def ids(self) -> list[str]:
         """Return the ids of the jobs that wait, oldest first."""
@@ -114,8 +116,7 @@ def test_jobs_reach_the_stream_once_each_through_three_workers(
     workers = [start_worker(**settings) for _ in range(WORKERS)]
     for worker in workers:
         worker.wait_for("outbox: part is up", part="database")
-    jobs.add(JOBS)
-    added = jobs.ids()
+    added = jobs.add(JOBS)
     wait_until(lambda: len(redis.client_list()) > WORKERS, what="each worker delivers")
 
     wait_delivered(jobs, *workers)
