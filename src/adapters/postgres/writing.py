@@ -4,7 +4,7 @@ Each takes its rows as arrays. Whatever follows from a change is fed by the rows
 *returned*, so that a row which was not as expected brings no effect with it (DESIGN §6).
 
 The arrays are sent in binary form (``%(…)b``): the driver quotes the text of an array so slowly
-that it took more time than all of Postgres' work on the batch.
+that it took 157 µs an event instead of 18.
 
 Rows are found by their ids (``= ANY``), whatever the statistics say. ``CASE WHEN … THEN true END``
 hides the rest of a condition from the planner. By an index on the status it would walk over the
