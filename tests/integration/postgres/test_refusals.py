@@ -12,9 +12,10 @@ from application.errors import (
     OutboxError,
     RowsRefusedError,
 )
-from domain.intents import EventId
+from domain.conclusions import Conclusion
+from domain.intents import ClaimedEvent, EventId
 from entrypoints.sandbox.waiting import wait_until
-from tests.contracts.payments import a_settle, an_intent
+from tests.contracts.payments import a_retry, a_review, a_settle, an_acknowledge, an_intent
 from tests.integration.postgres.postgres_bench import PostgresBench
 
 pytestmark = pytest.mark.integration
@@ -207,3 +208,25 @@ def test_a_database_of_repeatable_read_is_claimed_from_all_the_same(
         row = connection.execute("SHOW transaction_isolation").fetchone()
 
     assert row == ("read committed",)
+
+
+@pytest.mark.usefixtures("event_id")
+@pytest.mark.parametrize("conclude", [a_settle, an_acknowledge, a_retry, a_review])
+def test_an_event_that_a_trigger_keeps_as_it_is_refuses_whatever_is_concluded(
+    bench: PostgresBench, conclude: Callable[[ClaimedEvent], Conclusion]
+) -> None:
+    bench.execute(
+        "CREATE FUNCTION pm.keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+    )
+    bench.execute(
+        "CREATE TRIGGER keep BEFORE UPDATE ON pm.outbox_event"
+        " FOR EACH ROW EXECUTE FUNCTION pm.keep()"
+    )
+
+    with bench.outbox.claim(limit=10) as batch:
+        [claimed] = batch.events
+        with pytest.raises(RowsRefusedError, match="did not take the update"):
+            batch.write([conclude(claimed)])
+
+    assert bench.execute("SELECT status FROM pm.intent") == [("AUTHORIZED",)]
+    assert bench.execute("SELECT count(*) FROM pm.outbox_retry") == [(0,)]
