@@ -11,19 +11,22 @@ LITERAL: Final = "literal"
 FLOOR: Final = "floor"
 NO_LEDGER: Final = "ours, no ledger"
 OURS: Final = "ours"
-ORDER: Final = (LITERAL, OURS, FLOOR, OURS, NO_LEDGER, OURS)
+PAIR: Final = "ours, two processes"
+ORDER: Final = (LITERAL, OURS, FLOOR, PAIR, NO_LEDGER, OURS, PAIR)
 WHAT: Final = {
     LITERAL: "the sources' algorithm, event by event, no tick",
     FLOOR: "the same row changes by procedures in Postgres",
     NO_LEDGER: "ours, with a ledger that answers at once",
     OURS: "ours, as it is run: ledger, delivery and statuses included",
+    PAIR: "the same in two processes, each with an interpreter of its own",
 }
+PROCESSES: Final = 2
 EVENTS_PER_LITERAL_EVENT: Final = 25
 """How many times as many events ours gets, so that both run for about as long."""
 
 
 def headline(arena: Arena, *, events: int, rounds: int, say: Say) -> Section:
-    """Play all four against each other."""
+    """Play all of them against each other."""
     played = play(
         {
             LITERAL: lambda: contestants.literal(
@@ -32,6 +35,7 @@ def headline(arena: Arena, *, events: int, rounds: int, say: Say) -> Section:
             FLOOR: lambda: contestants.floor(arena, events=events),
             NO_LEDGER: lambda: contestants.ours(arena, events=events, with_ledger=False),
             OURS: lambda: contestants.ours(arena, events=events),
+            PAIR: lambda: contestants.ours(arena, events=events, processes=PROCESSES),
         },
         order=ORDER,
         rounds=rounds,

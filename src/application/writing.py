@@ -7,7 +7,7 @@ import structlog
 
 from application.errors import DatabaseMisconfiguredError, OutboxError, RowsRefusedError
 from application.ports.outbox_repository import ClaimedBatch
-from domain.conclusions import Conclusion, Settle, StatusMessage
+from domain.conclusions import Conclusion, StatusMessage
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +52,6 @@ def write_all(
     if suspects and not writer.written.conclusions:
         raise suspects[0][1]
     writer.replace(suspects)
-    writer.replace(writer.take_unchanged())
     return writer.written
 
 
@@ -78,20 +77,6 @@ class _Writer:
             log.error(
                 "outbox: event cannot be written", event_id=conclusion.event_id, fault=str(error)
             )
-
-    def take_unchanged(self) -> list[Refusal]:
-        """Take back what did nothing: intents that did not change, say by a trigger of PM's."""
-        changed = {message.intent_id for message in self.written.messages}
-        error = RowsRefusedError("the intent did not take the update")
-        unchanged: list[Refusal] = []
-        kept: list[Conclusion] = []
-        for conclusion in self.written.conclusions:
-            if isinstance(conclusion, Settle) and conclusion.intent_id not in changed:
-                unchanged.append((conclusion, error))
-            else:
-                kept.append(conclusion)
-        self.written.conclusions = kept
-        return unchanged
 
 
 @dataclass(slots=True)

@@ -436,22 +436,23 @@ class WriteContract:
         assert bench.intent(intent.id).failure_reason == "first try"
 
     @pytest.mark.parametrize("status", ["CREATED", "SETTLED", "FAILED"])
-    def test_an_intent_that_is_not_settleable_brings_no_effect_at_all(
+    def test_an_intent_that_is_not_settleable_refuses_its_write(
         self, bench: DatabaseBench, status: str
     ) -> None:
-        settled, left = an_intent(), an_intent(status=status)
-        settled_event = add_payment(bench, intent=settled)
-        left_event = add_payment(bench, intent=left, created_after_s=1)
+        good, bad = an_intent(), an_intent(status=status)
+        add_payment(bench, intent=good)
+        bad_event = add_payment(bench, intent=bad, created_after_s=1)
 
         with bench.outbox.claim(limit=10) as batch:
-            messages = batch.write([a_settle(claimed) for claimed in reversed(batch.events)])
+            with pytest.raises(RowsRefusedError, match="did not take the update"):
+                batch.write([a_settle(claimed) for claimed in reversed(batch.events)])
+            messages = batch.write([a_settle(batch.events[0])])
 
-        assert [message.intent_id for message in messages] == [settled.id]
-        assert bench.event(settled_event).status == "processed"
-        assert bench.event(left_event) == EventState(status="pending")
-        assert bench.intent(left.id).status == status
-        assert has_no_effects(bench, left.id)
-        assert [job.intent_id for job in bench.jobs()] == [settled.id]
+        assert [message.intent_id for message in messages] == [good.id]
+        assert bench.event(bad_event) == EventState(status="pending")
+        assert bench.intent(bad.id).status == status
+        assert has_no_effects(bench, bad.id)
+        assert [job.intent_id for job in bench.jobs()] == [good.id]
 
     def test_messages_are_in_the_order_of_the_conclusions(self, bench: DatabaseBench) -> None:
         for n in range(5):
@@ -568,6 +569,24 @@ class WriteContract:
             "failed",
             "processed",
         ]
+
+    @pytest.mark.parametrize("conclude", [a_settle, an_acknowledge, a_retry, a_review])
+    def test_an_event_that_is_not_pending_any_more_refuses_whatever_is_concluded(
+        self, bench: DatabaseBench, conclude: Callable[[ClaimedEvent], Conclusion]
+    ) -> None:
+        intent = an_intent()
+        event_id = add_payment(bench, intent=intent)
+
+        with bench.outbox.claim(limit=1) as batch:
+            (claimed,) = batch.events
+            batch.write([an_acknowledge(claimed)])
+            with pytest.raises(RowsRefusedError, match="did not take the update"):
+                batch.write([conclude(claimed)])
+
+        assert bench.event(event_id).status == "processed"
+        assert bench.intent(intent.id) == IntentState(status="AUTHORIZED")
+        assert bench.retry(event_id) is None
+        assert has_no_effects(bench, intent.id)
 
     def test_writing_nothing_changes_nothing(self, bench: DatabaseBench) -> None:
         event_id = add_payment(bench)

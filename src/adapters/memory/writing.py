@@ -27,7 +27,7 @@ def write_one(transaction: Transaction, conclusion: Conclusion) -> StatusMessage
     """Write one conclusion; return the message that follows, if its intent changed.
 
     Raises:
-        RowsRefusedError: Postgres would refuse a value.
+        RowsRefusedError: Postgres would refuse a value, or find a row not as expected.
     """
     match conclusion:
         case Settle():
@@ -59,11 +59,11 @@ def write_audit(transaction: Transaction, intent_id: IntentId, audit: StatusChan
     )
 
 
-def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:
+def _settle(transaction: Transaction, settle: Settle) -> StatusMessage:
     _refuse_unfit(settle)
     row = transaction.intent(settle.intent_id)
     if row is None or row.status not in UNFINISHED:
-        return None
+        raise RowsRefusedError("the intent did not take the update")
     now = transaction.database.now
     transaction.changes.intents[settle.intent_id] = replace(
         row,
@@ -89,8 +89,6 @@ def _settle(transaction: Transaction, settle: Settle) -> StatusMessage | None:
 def _retry(transaction: Transaction, retry: Retry) -> None:
     _refuse_texts(retry.last_error)
     row = _pending(transaction, retry.event_id)
-    if row is None:
-        return
     _count_failure(transaction, row, status="pending")
     transaction.changes.retries[retry.event_id] = RetryRow(
         event_id=retry.event_id,
@@ -106,8 +104,6 @@ def _retry(transaction: Transaction, retry: Retry) -> None:
 def _review(transaction: Transaction, review: Review) -> None:
     _refuse_texts(review.last_error)
     row = _pending(transaction, review.event_id)
-    if row is None:
-        return
     _count_failure(transaction, row, status="failed")
     earlier = transaction.retry(review.event_id)
     transaction.changes.retries[review.event_id] = RetryRow(
@@ -132,8 +128,6 @@ def _review(transaction: Transaction, review: Review) -> None:
 
 def _finish(transaction: Transaction, event_id: EventId) -> None:
     row = _pending(transaction, event_id)
-    if row is None:
-        return
     transaction.changes.events[event_id] = replace(
         row, status="processed", processed_at=transaction.database.now
     )
@@ -145,9 +139,11 @@ def _count_failure(transaction: Transaction, row: EventRow, *, status: str) -> N
     transaction.changes.events[event.id] = replace(row, event=event, status=status)
 
 
-def _pending(transaction: Transaction, event_id: EventId) -> EventRow | None:
+def _pending(transaction: Transaction, event_id: EventId) -> EventRow:
     row = transaction.event(event_id)
-    return row if row is not None and row.status == "pending" else None
+    if row is None or row.status != "pending":
+        raise RowsRefusedError("the event did not take the update")
+    return row
 
 
 def _refuse_unfit(settle: Settle) -> None:

@@ -59,6 +59,7 @@ class PostgresClaimedBatch:
         messages: list[StatusMessage] = []
         if settles := [one for one in conclusions if isinstance(one, Settle)]:
             messages = writing.settle(self._connection, settles)
+            writing.require_all(len(messages), len(settles))
         if acknowledges := [one for one in conclusions if isinstance(one, Acknowledge)]:
             took = writing.acknowledge(self._connection, acknowledges)
             writing.require_all(len(took), len(acknowledges))

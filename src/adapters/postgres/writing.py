@@ -218,18 +218,17 @@ Parameters = dict[str, list[Any]]
 
 
 def settle(connection: BoundedConnection, settles: Sequence[Settle]) -> list[StatusMessage]:
-    """Make intents final, with all that follows; a message for each that changed, in order.
+    """Make intents final, with all that follows; a message for each that took it, in order.
 
-    Raises:
-        RowsRefusedError: an intent or its event was updated, and is not what it was to be.
+    Of the others, the intent or its event did not take the update.
     """
     rows = connection.execute(_SETTLE, _settle_parameters(settles)).fetchall()
-    require_all(sum(took for *_, took in rows), len(rows))
     changed = {
         intent_id: StatusMessage(
             intent_id=IntentId(intent_id), status=IntentStatus(status), updated_at=updated_at
         )
-        for intent_id, status, updated_at, _ in rows
+        for intent_id, status, updated_at, took in rows
+        if took
     }
     return [changed[settle.intent_id] for settle in settles if settle.intent_id in changed]
 

@@ -33,14 +33,14 @@ class ClaimedBatch(Protocol):
     def write(self, conclusions: Sequence[Conclusion]) -> Sequence[StatusMessage]:
         """Write all of *conclusions*, or nothing; it becomes visible when the block ends.
 
-        ``Settle`` changes its intent only where that is ``AUTHORIZED`` or ``SETTLING``;
-        history, audit and push jobs follow only from an intent that changed, and only
-        then is its event finished. Returns a message for each of those. May be called
-        several times in a block, for different events.
+        ``Settle`` changes its intent only where that is ``AUTHORIZED`` or ``SETTLING``, the
+        others their event only where that is ``pending``. Returns a message for each
+        ``Settle``, in order. May be called several times in a block, for different events.
 
         Raises:
-            RowsRefusedError: the values of some row were refused; nothing of this call
-                was kept, what earlier calls wrote is, and the locks stand.
+            RowsRefusedError: the values of some row were refused, or an event or intent did
+                not become what it was to be; nothing of this call was kept, what earlier
+                calls wrote is, and the locks stand.
             DatabaseMisconfiguredError: a table, a column or a right is missing, for all rows
                 or for what a trigger does with one of them; otherwise likewise.
             DatabaseUnavailableError: the block is lost; leave it.
