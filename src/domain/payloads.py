@@ -6,8 +6,9 @@ an amount that is not plainly an integer is refused, never rounded.
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from domain.values import value
 
 ACCOUNT_CHARS_MAX: Final = 100
 KIND_CHARS_MAX: Final = 50
@@ -20,7 +21,7 @@ class InvalidPayloadError(ValueError):
     """The payload does not parse; the message says where and why, within bounds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FeeSplit:
     """A part of the intent's amount that goes to ``account``; already posted with it."""
 
