@@ -52,12 +52,12 @@ def parse_fee_splits(payload_json: str | None, *, amount_satang: int) -> tuple[F
         raise InvalidPayloadError(f"feeSplits is {_kind_of(splits)}, not an array")
     if len(splits) > SPLITS_MAX:
         raise InvalidPayloadError(f"feeSplits has {len(splits)} entries, more than {SPLITS_MAX}")
-    parsed = tuple(_parse_split(split, f"feeSplits[{i}]") for i, split in enumerate(splits))
-    if sum(split.amount_satang for split in parsed) > amount_satang:
+    parsed = [_parse_split(split, f"feeSplits[{i}]") for i, split in enumerate(splits)]
+    if sum([split.amount_satang for split in parsed]) > amount_satang:
         raise InvalidPayloadError(
             f"feeSplits add up to more than the intent's {amount_satang} satang"
         )
-    return parsed
+    return tuple(parsed)
 
 
 def _parse(payload_json: str | None) -> object:
