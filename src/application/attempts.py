@@ -152,10 +152,10 @@ def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> 
     answer ``EXISTS`` to the next attempt.
     """
     deadline = time.monotonic() + budget_s
-    while asking := [attempt for attempt in attempts if attempt.ask is not None]:
-        chains = [(a, a.ask) for a in asking if isinstance(a.ask, CreateChain)]
-        lookups = [(a, a.ask) for a in asking if isinstance(a.ask, LookUp)]
-        searches = [(a, a.ask) for a in asking if isinstance(a.ask, FindResolutions)]
+    while asking := [(a, ask) for a in attempts if (ask := a.ask) is not None]:
+        chains = [(a, ask) for a, ask in asking if isinstance(ask, CreateChain)]
+        lookups = [(a, ask) for a, ask in asking if isinstance(ask, LookUp)]
+        searches = [(a, ask) for a, ask in asking if isinstance(ask, FindResolutions)]
         if chains:
             _answer(chains, ledger.create_chains([ask.transfers for _, ask in chains]))
         if lookups:
@@ -165,7 +165,7 @@ def resolve(ledger: Ledger, attempts: Sequence[Attempt], *, budget_s: float) -> 
             if time.monotonic() < deadline:
                 attempt.answer(ledger.find_resolutions(ask.search))
         if time.monotonic() >= deadline:
-            for attempt in asking:
+            for attempt, _ in asking:
                 attempt.run_out_of_time()
             return
 

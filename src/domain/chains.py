@@ -55,14 +55,16 @@ def chain_fault(chain: Sequence[Transfer]) -> str | None:
     """
     if not chain:
         return "an empty chain"
+    linked = []
     for position, member in enumerate(chain):
         fault = _field_fault(member)
         if fault is not None:
             return f"member {position}: {fault}"
-        if int(member.flags) & _IMPORTED:
+        flags = int(member.flags)
+        if flags & _IMPORTED:
             return f"member {position}: an import"
-    *linked, last = (int(member.flags) & _LINKED for member in chain)
-    if last:
+        linked.append(flags & _LINKED)
+    if linked.pop():
         return "an open chain: the last member is linked"
     if not all(linked):
         return f"a torn chain: member {linked.index(0)} is not linked"

@@ -6,11 +6,11 @@ what was paid back matters only to those who look at the sum.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from domain.intents import IntentId
 from domain.transfers import AccountId, Transfer, TransferFlags
+from domain.values import value
 
 _TWO_PHASE: Final = (
     TransferFlags.PENDING
@@ -19,7 +19,7 @@ _TWO_PHASE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class FeeAccounts:
     """Where a fee goes from, and where to."""
 
@@ -28,7 +28,7 @@ class FeeAccounts:
     ledger: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Fees:
     """An intent's fees, each in order of time.
 

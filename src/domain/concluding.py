@@ -1,6 +1,5 @@
 """Turn the verdict on an event into what is written and who is told."""
 
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from domain.audit import audit_event
@@ -12,12 +11,13 @@ from domain.planning import Task
 from domain.retry import Jitter, RetryPolicy
 from domain.sanitising import sanitise
 from domain.settlement import settlement_lines
+from domain.values import value
 from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, ReviewReason, Verdict
 
 DEFAULT_FAILURE_REASON: Final = "PSP payment voided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rules:
     """The settings that conclusions depend on."""
 

@@ -4,12 +4,12 @@ Each conclusion belongs to one event. Effects of ``Settle`` other than those on 
 event follow only where the intent's conditional UPDATE took hold (DESIGN §6).
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from domain.intents import EventId, IntentId, IntentStatus, UserId
+from domain.values import value
 from domain.verdicts import RetryReason, ReviewReason
 
 
@@ -21,7 +21,7 @@ class LineKind(StrEnum):
     PSP_FEE = "PSP_FEE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RecordedLine:
     """A row of ``pm.tx_history`` as it was read; whoever wrote it may have put in anything.
 
@@ -36,14 +36,14 @@ class RecordedLine:
     fee_kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HistoryLine(RecordedLine):
     """A row of ``pm.tx_history`` that we write."""
 
     kind: LineKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StatusChange:
     """A row of ``pm.intent_event``, whoever wrote it; either status may be a PSP's state."""
 
@@ -53,7 +53,7 @@ class StatusChange:
     payload_json: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AuditEvent(StatusChange):
     """A row of ``pm.intent_event`` that we write; ``payload_json`` is a JSON object."""
 
@@ -62,7 +62,7 @@ class AuditEvent(StatusChange):
     payload_json: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PushJob:
     """One push message for one user; repeats carry the same ``notification_id``."""
 
@@ -72,7 +72,7 @@ class PushJob:
     job_json: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StatusMessage:
     """The live status of an intent, or a PSP's state; ``updated_at`` is the database's time."""
 
@@ -81,7 +81,7 @@ class StatusMessage:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Settle:
     """The intent becomes final: ``SETTLED`` after a post, ``FAILED`` after a void.
 
@@ -100,7 +100,7 @@ class Settle:
     jobs: tuple[PushJob, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Acknowledge:
     """The intent was final already and agrees: only the event is finished."""
 
@@ -108,7 +108,7 @@ class Acknowledge:
     intent_id: IntentId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Retry:
     """The event stays pending and is due again after ``delay_ms`` of database time."""
 
@@ -121,7 +121,7 @@ class Retry:
     generations: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Review:
     """The event becomes ``failed``; the intent, if there is one, ``MANUAL_REVIEW``.
 

@@ -4,14 +4,13 @@ Rows may have been written by anybody, so nothing of them is parsed: texts, JSON
 as the database printed them (times in UTC, ISO 8601).
 """
 
-from dataclasses import dataclass
-
 from domain.conclusions import PushJob
 from domain.intents import Intent, IntentId, PspRecord
+from domain.values import value
 from domain.waiting import ListedEvent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class IntentSheet:
     """A row of ``pm.intent``; what its table lacks is None."""
 
@@ -24,7 +23,7 @@ class IntentSheet:
     updated_at: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EventSheet:
     """A row of ``pm.outbox_event``, whole, or one that was moved to the archive."""
 
@@ -34,7 +33,7 @@ class EventSheet:
     archived_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PspSheet(PspRecord):
     """A row of ``pm.psp_tx_map``, with what the worker needs not; what its table lacks is None."""
 
@@ -42,7 +41,7 @@ class PspSheet(PspRecord):
     psp_reference: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HistoryRecord:
     """A row of ``pm.tx_history``."""
 
@@ -54,7 +53,7 @@ class HistoryRecord:
     fee_kind: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AuditRecord:
     """A row of ``pm.intent_event``."""
 
@@ -65,7 +64,7 @@ class AuditRecord:
     payload_json: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Dossier:
     """All rows of one intent, each kind oldest first and of bounded number.
 

@@ -5,16 +5,16 @@ intent's chain is known to be posted (DESIGN §3, §7).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from domain.intents import Intent, PspRecord
 from domain.transfers import AccountId
+from domain.values import value
 
 AccountCode = str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MappedAccount:
     """A row of ``pm.tb_account_map``: where the account of a code lives in the ledger."""
 
@@ -22,7 +22,7 @@ class MappedAccount:
     ledger: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FeeRule:
     """Which accounts and which transfer code a PSP fee has; all of it is a setting.
 
@@ -51,7 +51,7 @@ def _filled(template: str, psp: str, currency: str) -> AccountCode:
     return template.replace("{psp}", psp.lower()).replace("{currency}", currency)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fee:
     """A fee to charge, with its accounts found."""
 
@@ -62,7 +62,7 @@ class Fee:
     transfer_code: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class UnmappedFee:
     """A fee whose accounts ``pm.tb_account_map`` does not give: a fault of configuration."""
 

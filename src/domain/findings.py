@@ -4,8 +4,9 @@ A finding is read by a person in a hurry, so each fault carries its remedy, whic
 setting or the command. Neither text ever holds a secret.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from domain.values import value
 
 
 class Verdict(StrEnum):
@@ -16,7 +17,7 @@ class Verdict(StrEnum):
     RED = "red"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Finding:
     """One line of a diagnosis; ``remedy`` is empty exactly when the verdict is ``OK``."""
 
@@ -36,7 +37,7 @@ class Finding:
         return self.verdict is Verdict.OK
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Examined:
     """Makes the findings of one subject."""
 

@@ -5,10 +5,11 @@ time: a value that Python cannot hold (a date of the year 20000, a number of 5,0
 digits) must cost its own event only, never the batch that read it.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 from uuid import UUID
+
+from domain.values import value
 
 IntentId = NewType("IntentId", UUID)
 EventId = NewType("EventId", int)
@@ -45,7 +46,7 @@ class Action(StrEnum):
         return IntentStatus.SETTLED if self is Action.POST_PENDING else IntentStatus.FAILED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Intent:
     """A row of ``pm.intent``, as far as settling needs it."""
 
@@ -60,7 +61,7 @@ class Intent:
     tb_transfer_ids: tuple[UUID | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PspRecord:
     """A row of ``pm.psp_tx_map``: what the payment service provider told about an intent."""
 
@@ -71,7 +72,7 @@ class PspRecord:
     last_error: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OutboxEvent:
     """A pending row of ``pm.outbox_event``."""
 
@@ -82,7 +83,7 @@ class OutboxEvent:
     retry_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RetryState:
     """A row of ``pm.outbox_retry``: what earlier attempts at an event left behind.
 
@@ -97,7 +98,7 @@ class RetryState:
     generations: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClaimedEvent:
     """An event with all that was read beside it. ``intent`` is None for an orphan."""
 

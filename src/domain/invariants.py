@@ -5,7 +5,6 @@ Pure: whoever asks has gathered the evidence, from the database, the ledger and 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -13,11 +12,12 @@ from domain.conclusions import RecordedLine
 from domain.intents import Action, IntentId, IntentStatus
 from domain.settlement import are_numbered, parts_satang, psp_fee_satang
 from domain.transfers import Transfer, TransferFlags
+from domain.values import value
 
 _FINAL: Final = (IntentStatus.SETTLED, IntentStatus.FAILED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EventEvidence:
     """An outbox event at rest."""
 
@@ -25,7 +25,7 @@ class EventEvidence:
     status: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class IntentEvidence:
     """All that is known of one intent.
 
@@ -61,7 +61,7 @@ class IntentEvidence:
         return sum(one.amount for one in self.resolvers if _is_post(one))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Invariant:
     """One line of the report; ``broken`` names what does not fit, one text an intent."""
 

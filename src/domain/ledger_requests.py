@@ -1,14 +1,14 @@
 """What a ``Resolution`` asks of the ledger next, and what it is answered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from domain.intents import IntentId
 from domain.transfer_status import AnyStatus
 from domain.transfers import AccountId, Transfer, TransferId
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class ChainRefused:
     """A chain that cannot be sent at all, whatever the ledger's state: nothing was sent."""
 
@@ -18,7 +18,7 @@ class ChainRefused:
 ChainAnswer = tuple[AnyStatus, ...] | ChainRefused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ResolutionSearch:
     """Who resolved these pending transfers, and was a fee charged along with them?
 
@@ -31,7 +31,7 @@ class ResolutionSearch:
     fee_credit_account_id: AccountId | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class SearchAnswer:
     """What a search found. It may have had to end early; only what it found is certain then.
 
@@ -44,21 +44,21 @@ class SearchAnswer:
     has_all_fees: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class CreateChain:
     """Ask: create these transfers, all or none. Answer: ``ChainAnswer``."""
 
     transfers: tuple[Transfer, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class LookUp:
     """Ask: which of these transfers exist? Answer: a mapping that has those that do."""
 
     ids: tuple[TransferId, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class FindResolutions:
     """Ask: a ``ResolutionSearch``. Answer: a ``SearchAnswer``."""
 

@@ -5,13 +5,13 @@ comes by itself; it may be lost, come twice, or come when more has happened sinc
 """
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
 from domain.intents import IntentId, IntentStatus
+from domain.values import value
 
 FINAL: Final[frozenset[str]] = frozenset({IntentStatus.SETTLED, IntentStatus.FAILED})
 """Statuses that never change again. ``MANUAL_REVIEW`` is none: a person ends it."""
@@ -33,7 +33,7 @@ class StatusSource(StrEnum):
     CHANNEL = "channel"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StatusUpdate:
     """The status of an intent.
 

@@ -5,15 +5,15 @@ be found, ours by its id, others by a search.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from domain.intents import Action, ClaimedEvent
 from domain.ledger_requests import ResolutionSearch
 from domain.transfer_ids import resolution_id
 from domain.transfers import Transfer, TransferFlags, TransferId
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Moved:
     """A pending transfer that is no longer open, and the transfer that resolved it."""
 

@@ -1,16 +1,17 @@
 """An event that an operator named, and what may come of an order about it."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from domain.intents import Action, ClaimedEvent, EventId, IntentStatus
 from domain.sanitising import sanitise
+from domain.values import value
 
 _CARRIED_OUT: Final = frozenset((str(action), str(action.final_status)) for action in Action)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Operator:
     """Who gives an order, and why; both go into the audit trail."""
 
@@ -26,7 +27,7 @@ class Operator:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NamedEvent:
     """An event in whatever status, with all that decides what may be done with it.
 
@@ -61,7 +62,7 @@ class NamedEvent:
         return replace(self, claimed=replace(self.claimed, intent=intent))
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class UnfinishedEvent:
     """An event that is not ``processed``, as one of its intent's."""
 
@@ -69,14 +70,14 @@ class UnfinishedEvent:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Refused:
     """The order must not be carried out; *detail* says why, and what to do instead."""
 
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class NothingToDo:
     """All is as ordered already."""
 

@@ -55,13 +55,11 @@ def culprit_of(statuses: Sequence[AnyStatus]) -> tuple[int, AnyStatus] | None:
     A chain of nothing but ``LINKED_EVENT_FAILED`` has no culprit that we could see; its
     first member is returned, since it is not success either.
     """
-    for position, status in enumerate(statuses):
-        if status not in (S.CREATED, S.LINKED_EVENT_FAILED):
+    failed = [(i, status) for i, status in enumerate(statuses) if status is not S.CREATED]
+    for position, status in failed:
+        if status is not S.LINKED_EVENT_FAILED:
             return position, status
-    for position, status in enumerate(statuses):
-        if status is not S.CREATED:
-            return position, status
-    return None
+    return failed[0] if failed else None
 
 
 def chain_outcome(status: AnyStatus, action: Action) -> ChainOutcome:

@@ -5,15 +5,16 @@ event, unless the database refuses many: those cost a write each, in which all l
 are held. Looking often is quick to see work; looking seldom is cheap.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from domain.values import value
 
 BATCH_SIZE_MIN: Final = 64
 REFUSED_SHARE_MAX: Final = 1 / 8
 _DOUBLINGS_MAX: Final = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class IdlePause:
     """How long to wait after looking in vain: ``first_ms``, then twice as long each time."""
 
@@ -26,7 +27,7 @@ class IdlePause:
         return min(self.max_ms, self.first_ms << doublings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class BatchSizes:
     """How many events to claim at once, ``max`` at most."""
 

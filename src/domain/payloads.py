@@ -6,8 +6,9 @@ an amount that is not plainly an integer is refused, never rounded.
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from domain.values import value
 
 ACCOUNT_CHARS_MAX: Final = 100
 KIND_CHARS_MAX: Final = 50
@@ -20,7 +21,7 @@ class InvalidPayloadError(ValueError):
     """The payload does not parse; the message says where and why, within bounds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FeeSplit:
     """A part of the intent's amount that goes to ``account``; already posted with it."""
 
@@ -51,12 +52,12 @@ def parse_fee_splits(payload_json: str | None, *, amount_satang: int) -> tuple[F
         raise InvalidPayloadError(f"feeSplits is {_kind_of(splits)}, not an array")
     if len(splits) > SPLITS_MAX:
         raise InvalidPayloadError(f"feeSplits has {len(splits)} entries, more than {SPLITS_MAX}")
-    parsed = tuple(_parse_split(split, f"feeSplits[{i}]") for i, split in enumerate(splits))
-    if sum(split.amount_satang for split in parsed) > amount_satang:
+    parsed = [_parse_split(split, f"feeSplits[{i}]") for i, split in enumerate(splits)]
+    if sum([split.amount_satang for split in parsed]) > amount_satang:
         raise InvalidPayloadError(
             f"feeSplits add up to more than the intent's {amount_satang} satang"
         )
-    return parsed
+    return tuple(parsed)
 
 
 def _parse(payload_json: str | None) -> object:

@@ -5,7 +5,6 @@ event that could never be finished.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from domain.intents import Action, ClaimedEvent, Intent, IntentStatus
 from domain.payloads import FeeSplit, InvalidPayloadError, parse_fee_splits
 from domain.resolution import Order
 from domain.transfers import TransferId
+from domain.values import value
 from domain.verdicts import Done, ManualReview, RetryLater, RetryReason, ReviewReason, Verdict
 
 # To make an enum's member of its value takes as long as all the rest of judging.
@@ -21,7 +21,7 @@ _ACTIONS: Final[Mapping[str, Action]] = {action.value: action for action in Acti
 _STATUSES: Final[Mapping[str, IntentStatus]] = {status.value: status for status in IntentStatus}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Task:
     """An event that makes sense: carry *action* out on *intent*.
 

@@ -1,18 +1,18 @@
 """Decide whether an event may be ordered again, and what changes by it (DESIGN §8)."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from domain.audit import audit_event
 from domain.conclusions import AuditEvent
 from domain.intents import EventId, IntentId, IntentStatus
 from domain.named_events import NamedEvent, NothingToDo, Operator, Refused
+from domain.values import value
 
 REQUEUE: Final = "requeue"
 """``pm.intent_event.reason`` of what an operator ordered again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Requeue:
     """The event becomes pending and is due at once, as if it had never failed.
 

@@ -1,9 +1,9 @@
 """When an event is tried again, and when the worker gives up on it (DESIGN §8)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, assert_never
 
+from domain.values import value
 from domain.verdicts import RetryReason
 
 Jitter = Callable[[int], int]
@@ -12,7 +12,7 @@ Jitter = Callable[[int], int]
 _DOUBLINGS_MAX: Final = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Backoff:
     """Exponential backoff with full jitter: replicas that fail together spread out again."""
 
@@ -28,7 +28,7 @@ class Backoff:
         return jitter(min(self.max_ms, self.first_ms << doublings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RetryPolicy:
     """How often an event is tried. ``gives_up`` False is the sources' rule: for ever."""
 

@@ -26,9 +26,9 @@ def settlement_lines(
         line_no=0,
         kind=LineKind.PRINCIPAL,
         account=None,
-        amount_satang=amount_satang - sum(split.amount_satang for split in splits),
+        amount_satang=amount_satang - sum([split.amount_satang for split in splits]),
     )
-    fees = tuple(
+    fees = [
         HistoryLine(
             line_no=line_no,
             kind=LineKind.FEE,
@@ -37,7 +37,7 @@ def settlement_lines(
             fee_kind=split.kind,
         )
         for line_no, split in enumerate(splits, start=1)
-    )
+    ]
     if psp_fee_satang is None:
         return (principal, *fees)
     psp_fee = HistoryLine(

@@ -22,7 +22,7 @@ def resolution_id(
     intent_id: IntentId, action: Action, pending_id: TransferId, *, generation: int
 ) -> TransferId:
     """Return the id of the transfer that posts or voids *pending_id*."""
-    return _id(intent_id, pending_id, action.value.encode(), pending_id.to_bytes(16), generation)
+    return _id(intent_id, pending_id, action.encode(), pending_id.to_bytes(16), generation)
 
 
 def fee_id(intent_id: IntentId, first_pending_id: TransferId, *, generation: int) -> TransferId:

@@ -4,9 +4,10 @@ The values are the wire values. A newer server may answer codes that are not her
 they arrive as ``UnknownStatus`` and are never taken for success.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
+
+from domain.values import value
 
 
 class TransferStatus(IntEnum):
@@ -82,7 +83,7 @@ class TransferStatus(IntEnum):
     EXCEEDS_DEBITS = 55
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class UnknownStatus:
     """A status code that this build does not know."""
 

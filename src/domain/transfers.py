@@ -4,10 +4,11 @@ A pending transfer is immutable: its record never tells whether it was posted,
 voided or has expired. Only a resolving transfer, or the answer to one, tells.
 """
 
-from dataclasses import dataclass
 from enum import IntFlag
 from functools import cache
 from typing import Final, NewType
+
+from domain.values import value
 
 TransferId = NewType("TransferId", int)
 AccountId = NewType("AccountId", int)
@@ -55,7 +56,7 @@ class AccountFlags(IntFlag):
 _LINKED: Final = TransferFlags.LINKED.value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Transfer:
     """One transfer, as sent (``timestamp_ns`` 0) or as the ledger keeps it.
 
@@ -104,7 +105,7 @@ def expires_at_ns(pending: Transfer) -> int | None:
     return pending.timestamp_ns + pending.timeout_s * NS_PER_S
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Account:
     """A ledger account and its balances, in the ledger's unit (satang)."""
 

@@ -4,8 +4,9 @@ The reasons are closed sets; each retry reason says whether time alone may make 
 worker give up (see ``retry.RetryPolicy``).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from domain.values import value
 
 
 class RetryReason(StrEnum):
@@ -46,7 +47,7 @@ class ReviewReason(StrEnum):
     """No fault of the event's that the worker saw: an operator ended it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Done:
     """All pending transfers are resolved in the direction of the event.
 
@@ -59,7 +60,7 @@ class Done:
     resolved_elsewhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class RetryLater:
     """Try again after a backoff, with the ids of *generations* on."""
 
@@ -68,7 +69,7 @@ class RetryLater:
     generations: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class ManualReview:
     """Permanent: the event fails, the intent waits for a person."""
 

@@ -4,10 +4,10 @@ It must agree with the claim (DESIGN §6), which decides in SQL: what is due her
 worker takes next.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.intents import EventId, IntentId, IntentStatus
+from domain.values import value
 
 
 class Wait(StrEnum):
@@ -27,7 +27,7 @@ class Wait(StrEnum):
     """It is ``processed``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RetryNote:
     """What the latest failure of an event left behind.
 
@@ -40,7 +40,7 @@ class RetryNote:
     is_over: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ListedEvent:
     """A row of ``pm.outbox_event`` in a list.
 
@@ -61,7 +61,7 @@ class ListedEvent:
     retry: RetryNote | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Page:
     """The first of the events that were asked for, and how many there are in all."""
 
@@ -69,7 +69,7 @@ class Page:
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Stuck:
     """Events that do not get on.
 
@@ -88,7 +88,7 @@ class Stuck:
         return bool(self.waiting.total or self.failed.total)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ActionStatistics:
     """Events of one action and status; the latencies, in ms, are of those that have ended."""
 

@@ -1,7 +1,7 @@
 """One intent beside its money: what the rules look at, and how they put what they find."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from domain.intents import Action
@@ -11,11 +11,12 @@ from domain.reconciliation.limits import Limits
 from domain.reconciliation.money import Money, Outcome
 from domain.reconciliation.record import EventRecord, IntentRecord
 from domain.reconciliation.wording import ids_text
+from domain.values import value
 
 NS_PER_MS: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Case:
     """What is known of an intent."""
 

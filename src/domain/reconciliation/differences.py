@@ -1,10 +1,11 @@
 """What can differ between the database and the ledger, and whether the worker can put it right."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
 from domain.intents import Action, IntentId
+from domain.values import value
 
 
 class DifferenceKind(StrEnum):
@@ -54,7 +55,7 @@ OF_FEES: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Difference:
     """One difference of one intent; *detail* has the numbers and ids, for people.
 

@@ -5,11 +5,11 @@ before the event is inserted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from domain.intents import UNFINISHED, Action, EventId
+from domain.values import value
 
 
 class Obstacle(StrEnum):
@@ -33,7 +33,7 @@ class Obstacle(StrEnum):
     """That of the earlier event, which would be inserted again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class NotOrdered:
     """No event is inserted; *detail* says why, for people."""
 

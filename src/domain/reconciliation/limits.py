@@ -1,9 +1,9 @@
 """How long things may take before they are worth a person's look."""
 
-from dataclasses import dataclass
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
     """``grace_ms``: what happened less long ago than this may still be in flight.
 

@@ -1,15 +1,15 @@
 """Under which ids the ledger may hold what belongs to an intent."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from domain.intents import Action, IntentStatus
 from domain.reconciliation.record import IntentRecord
 from domain.transfer_ids import fee_id, resolution_id
 from domain.transfers import TransferId
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class LookupIds:
     """Ids to look up: the pending transfers, and what the worker sends for them at first.
 

@@ -6,7 +6,7 @@ for, which costs much more, so a money may be known in part: what looks open may
 """
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from domain.charged_fees import FeeAccounts, Fees, by_direction, charged_fees, way_of
@@ -15,6 +15,7 @@ from domain.ledger_requests import Found, ResolutionSearch, SearchAnswer
 from domain.reconciliation.lookup_ids import LookupIds
 from domain.reconciliation.record import IntentRecord
 from domain.transfers import AccountId, Transfer, TransferFlags, TransferId, expires_at_ns
+from domain.values import value
 
 
 class Outcome(Enum):
@@ -39,7 +40,7 @@ _UNRESOLVED = frozenset({Outcome.OPEN, Outcome.EXPIRED})
 RESOLVED = frozenset({Outcome.POSTED, Outcome.POSTED_IN_PART}) | RELEASED
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class PendingTransfer:
     """A pending transfer that an intent lists; ``at_ns`` is when it was resolved, if it was.
 
@@ -58,7 +59,7 @@ class PendingTransfer:
     timeout_s: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Money:
     """All of it. False in ``has_all_fees``: there may be fees that were not found."""
 

@@ -1,14 +1,14 @@
 """What the database says of an intent, all of it read in one snapshot."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from domain.conclusions import RecordedLine
 from domain.intents import EventId, IntentId, PspRecord
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EventRecord:
     """An outbox event; ``age_ms`` counts from its creation, by the database's clock."""
 
@@ -19,7 +19,7 @@ class EventRecord:
     age_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class IntentRecord:
     """An intent with all that belongs to it.
 
@@ -39,7 +39,7 @@ class IntentRecord:
     lines: tuple[RecordedLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Period:
     """Intents that changed from ``since`` on and before ``until``.
 
@@ -52,7 +52,7 @@ class Period:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class ByIds:
     """These intents, whatever their age."""
 

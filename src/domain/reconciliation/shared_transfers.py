@@ -1,19 +1,19 @@
 """Which intents claim the same frozen money."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from domain.intents import IntentId
 from domain.reconciliation.differences import Difference, DifferenceKind
 from domain.reconciliation.wording import id_text
 from domain.transfers import TransferId
+from domain.values import value
 
 _OTHERS_SHOWN_MAX: Final = 2
 FIRST_LISTERS: Final = _OTHERS_SHOWN_MAX + 1
 """Of so many intents that list a transfer enough are left to show, whoever of them is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SharedTransfer:
     """An intent lists a pending transfer ``times`` times, as one of ``listers`` intents.
 

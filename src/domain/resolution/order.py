@@ -1,13 +1,12 @@
 """What a resolution is to do."""
 
-from dataclasses import dataclass
-
 from domain.fees import Fee
 from domain.intents import Action, IntentId
 from domain.transfers import TransferId
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Order:
     """What to resolve: at least one pending transfer, none of them twice.
 

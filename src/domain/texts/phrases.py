@@ -1,9 +1,9 @@
 """What a language must have a text for."""
 
-from dataclasses import dataclass
+from domain.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(kw_only=False)
 class Text:
     """Title and body of a push message."""
 
@@ -11,7 +11,7 @@ class Text:
     body: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Phrases:
     """Every text of a language. ``{amount}`` is the only thing that a body can hold."""
 

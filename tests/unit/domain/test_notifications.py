@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import pytest
 from hypothesis import given
@@ -67,6 +67,10 @@ def bodies(intent: Intent, *, trace_hint: str | None = None) -> list[dict[str, A
     return [json.loads(job.job_json) for job in jobs]
 
 
+def id_of(intent_id: IntentId, status: IntentStatus, user_id: UserId) -> UUID:
+    return notification_id_of(str(intent_id), status, str(user_id))
+
+
 def trace_id(*, metadata_json: str | None = None, payload: str | None = None) -> str:
     intent = replace(INTENT, metadata_json=metadata_json)
     return str(bodies(intent, trace_hint=payload)[0]["traceId"])
@@ -125,7 +129,19 @@ def test_a_transfer_to_oneself_is_told_once() -> None:
 
 @pytest.mark.parametrize(
     "recipient",
-    [None, "", 7, [], {}, "bob", f"{{{RECIPIENT}}}", f"urn:uuid:{RECIPIENT}", "1_" + "0" * 30],
+    [
+        None,
+        "",
+        7,
+        [],
+        {},
+        "bob",
+        f"{{{RECIPIENT}}}",
+        f"urn:uuid:{RECIPIENT}",
+        "1_" + "0" * 30,
+        f"{RECIPIENT}\n",
+        f" {RECIPIENT}",
+    ],
 )
 def test_a_recipient_that_is_not_a_uuid_is_no_recipient(recipient: object) -> None:
     intent = replace(
@@ -239,7 +255,7 @@ def test_a_locale_that_says_nothing_to_us_counts_as_english(locale: object) -> N
 
 def test_repeats_carry_the_id_that_was_given_at_first() -> None:
     """A literal: a change of the recipe would let readers deliver repeats twice."""
-    notification_id = notification_id_of(INTENT.id, IntentStatus.SETTLED, PAYER)
+    notification_id = id_of(INTENT.id, IntentStatus.SETTLED, PAYER)
 
     assert notification_id == UUID("f1650d27-418c-508b-a172-f1f5b4e42eb1")
 
@@ -248,10 +264,10 @@ def test_an_id_depends_on_intent_status_and_user_and_on_nothing_else() -> None:
     other_intent = IntentId(UUID(int=1))
 
     ids = {
-        notification_id_of(INTENT.id, IntentStatus.SETTLED, PAYER),
-        notification_id_of(INTENT.id, IntentStatus.SETTLED, MERCHANT),
-        notification_id_of(INTENT.id, IntentStatus.FAILED, PAYER),
-        notification_id_of(other_intent, IntentStatus.SETTLED, PAYER),
+        id_of(INTENT.id, IntentStatus.SETTLED, PAYER),
+        id_of(INTENT.id, IntentStatus.SETTLED, MERCHANT),
+        id_of(INTENT.id, IntentStatus.FAILED, PAYER),
+        id_of(other_intent, IntentStatus.SETTLED, PAYER),
     }
     reworded = replace(INTENT, amount_satang=1, metadata_json=metadata(locale="th"))
 
@@ -259,6 +275,17 @@ def test_an_id_depends_on_intent_status_and_user_and_on_nothing_else() -> None:
     assert [job.notification_id for job in notifications_for(reworded, IntentStatus.SETTLED)] == [
         job.notification_id for job in notifications_for(INTENT, IntentStatus.SETTLED)
     ]
+
+
+@given(intent_id=st.uuids(), status=st.sampled_from(IntentStatus), user_id=st.uuids())
+def test_an_id_is_a_name_based_uuid_that_any_library_makes(
+    intent_id: UUID, status: IntentStatus, user_id: UUID
+) -> None:
+    namespace = UUID("12c79935-c025-4a39-9378-e91533b5a953")
+
+    assert id_of(IntentId(intent_id), status, UserId(user_id)) == uuid5(
+        namespace, f"{intent_id}:{status.value}:{user_id}"
+    )
 
 
 # For any input at all
