@@ -11,6 +11,10 @@ PYTHON ?=
 # More arguments, for pytest, the demo or the benchmarks: make test ARGS="-k claim -x"
 ARGS ?=
 
+# How many tests run side by side. They wait a lot, so there is one more than there are cores; each
+# has servers of its own, so there are not too many.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores + 1 : 8)))
+
 export PYTHON
 bin := .venv/bin
 sources := $(wildcard src tests benchmarks)
@@ -29,7 +33,7 @@ demo: setup ## Show the main job on servers of its own: make demo ARGS="--faults
 
 .PHONY: test
 test: setup ## Run every test
-	$(bin)/python -m pytest $(ARGS)
+	$(bin)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: unit
 unit: setup ## Run the tests that need no server

@@ -77,7 +77,7 @@ def impatient(**addresses: str) -> dict[str, str]:
         "OUTBOX_BACKOFF_FIRST_MS": "20",
         "OUTBOX_OUTAGE_BACKOFF_MAX_MS": "100",
         "OUTBOX_CONNECT_TIMEOUT_MS": "1000",
-        "OUTBOX_REDIS_TIMEOUT_MS": "300",
+        "OUTBOX_REDIS_TIMEOUT_MS": "1000",
         **addresses,
     }
 
