@@ -26,7 +26,7 @@ _UUID_LENGTH: Final = _LENGTH.pack(16)
 
 
 class Texts(list[str | None]):
-    """A ``text[]``."""
+    """A ``text[]``. Members of an ``Enum`` do as well, but their hash takes its time."""
 
 
 class Integers(list[int]):
@@ -66,14 +66,16 @@ class _TextsDumper(_ArrayDumper):
         self._encoding = "utf-8" if encoding == "ascii" else encoding
 
     def dump(self, obj: Texts) -> bytes:
-        parts: list[bytes] = []
-        for text in obj:
-            if text is None:
-                parts.append(_NULL)
-            else:
-                data = text.encode(self._encoding)
-                parts += (_LENGTH.pack(len(data)), data)
-        return self._array(len(obj), b"".join(parts), has_null=len(parts) < 2 * len(obj))
+        # Each once: most arrays repeat a few words.
+        parts = {text: self._part(text) for text in set(obj)}
+        packed = b"".join([parts[text] for text in obj])
+        return self._array(len(obj), packed, has_null=None in parts)
+
+    def _part(self, text: str | None) -> bytes:
+        if text is None:
+            return _NULL
+        data = text.encode(self._encoding)
+        return _LENGTH.pack(len(data)) + data
 
 
 class _NumbersDumper(_ArrayDumper):

@@ -19,7 +19,7 @@ from adapters.postgres.arrays import BigIntegers, Integers, Texts, Uuids
 from adapters.postgres.connection import BoundedConnection
 from application.errors import RowsRefusedError
 from domain.conclusions import Acknowledge, Retry, Review, Settle, StatusMessage
-from domain.intents import EventId, IntentId, IntentStatus
+from domain.intents import EventId
 
 _SETTLE: Final = """
     WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS at),
@@ -47,7 +47,7 @@ _SETTLE: Final = """
         WHERE i.id = w.intent_id
           AND i.id = ANY(%(intent_ids)b::uuid[])
           AND CASE WHEN i.status IN ('AUTHORIZED', 'SETTLING') THEN true END
-        RETURNING w.event_id, i.id AS intent_id, i.status, i.updated_at, i.status = w.status AS took
+        RETURNING w.event_id, i.updated_at, i.status = w.status AS took
     ),
     finished AS (
         UPDATE pm.outbox_event e
@@ -99,7 +99,7 @@ _SETTLE: Final = """
         -- The same id is the same message, and it is waiting already.
         ON CONFLICT (notification_id) DO NOTHING
     )
-    SELECT intent_id, status, updated_at,
+    SELECT event_id, updated_at,
            took AND CASE WHEN event_id IN (SELECT id FROM finished WHERE took) THEN true
                          ELSE false END
     FROM settled
@@ -224,14 +224,12 @@ def settle(connection: BoundedConnection, settles: Sequence[Settle]) -> list[Sta
     Of the others, the intent or its event did not take the update.
     """
     rows = connection.execute(_SETTLE, _settle_parameters(settles)).fetchall()
-    changed = {
-        intent_id: StatusMessage(
-            intent_id=IntentId(intent_id), status=IntentStatus(status), updated_at=updated_at
-        )
-        for intent_id, status, updated_at, took in rows
-        if took
-    }
-    return [changed[settle.intent_id] for settle in settles if settle.intent_id in changed]
+    moments = {event_id: updated_at for event_id, updated_at, took in rows if took}
+    return [
+        StatusMessage(intent_id=one.intent_id, status=one.status, updated_at=moments[one.event_id])
+        for one in settles
+        if one.event_id in moments
+    ]
 
 
 def acknowledge(connection: BoundedConnection, acknowledges: Sequence[Acknowledge]) -> set[EventId]:
@@ -247,7 +245,7 @@ def retry(connection: BoundedConnection, retries: Sequence[Retry]) -> set[EventI
         "event_ids": Integers([one.event_id for one in retries]),
         "intent_ids": Uuids([one.intent_id for one in retries]),
         "attempts": Integers([one.attempts for one in retries]),
-        "reasons": Texts([one.reason for one in retries]),
+        "reasons": Texts([str(one.reason) for one in retries]),
         "last_errors": Texts([one.last_error for one in retries]),
         # As array literals: unnest would flatten arrays of arrays.
         "generations": Texts([f"{{{','.join(map(str, one.generations))}}}" for one in retries]),
@@ -266,7 +264,7 @@ def review(connection: BoundedConnection, reviews: Sequence[Review]) -> set[Even
     parameters: Parameters = {
         "event_ids": Integers([one.event_id for one in reviews]),
         "intent_ids": Uuids([one.intent_id for one in reviews]),
-        "reasons": Texts([one.reason for one in reviews]),
+        "reasons": Texts([str(one.reason) for one in reviews]),
         "last_errors": Texts([one.last_error for one in reviews]),
         "audit_from": Texts([audit.status_from if audit else None for audit in audits]),
         "audit_to": Texts([audit.status_to if audit else None for audit in audits]),
@@ -298,18 +296,18 @@ def _settle_parameters(settles: Sequence[Settle]) -> Parameters:
     return {
         "event_ids": Integers([one.event_id for one in settles]),
         "intent_ids": Uuids([one.intent_id for one in settles]),
-        "statuses": Texts([one.status for one in settles]),
+        "statuses": Texts([str(one.status) for one in settles]),
         "to_names": Texts([one.to_name for one in settles]),
         "settlement_dates": Texts([one.settlement_date for one in settles]),
         "failure_reasons": Texts([one.failure_reason for one in settles]),
         "audit_from": Texts([one.audit.status_from for one in settles]),
-        "audit_to": Texts([one.audit.status_to for one in settles]),
+        "audit_to": Texts([str(one.audit.status_to) for one in settles]),
         "audit_reasons": Texts([one.audit.reason for one in settles]),
         "audit_payloads": Texts([one.audit.payload_json for one in settles]),
         "line_events": Integers([settle.event_id for settle, _ in lines]),
         "line_intents": Uuids([settle.intent_id for settle, _ in lines]),
         "line_nos": Integers([line.line_no for _, line in lines]),
-        "line_kinds": Texts([line.kind for _, line in lines]),
+        "line_kinds": Texts([str(line.kind) for _, line in lines]),
         "line_fee_kinds": Texts([line.fee_kind for _, line in lines]),
         "line_accounts": Texts([line.account for _, line in lines]),
         "line_amounts": BigIntegers([line.amount_satang for _, line in lines]),
