@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import structlog
+from structlog.typing import FilteringBoundLogger
 
 from application.writing import Written
 from domain.conclusions import Acknowledge, Conclusion, Retry, Review, Settle
@@ -43,14 +44,16 @@ def report(*, claimed: int, written: Written) -> BatchReport:
     """
     changed = {message.intent_id for message in written.messages}
     counts: Counter[str] = Counter()
+    # Once for all: the logger of a module looks itself up at each line.
+    bound = log.bind()
     for conclusion in written.conclusions:
         if isinstance(conclusion, Settle) and conclusion.intent_id not in changed:
             continue
-        counts[_log(conclusion)] += 1
+        counts[_log(bound, conclusion)] += 1
     return BatchReport(claimed=claimed, refused=written.refused, **counts)
 
 
-def _log(conclusion: Conclusion) -> str:
+def _log(log: FilteringBoundLogger, conclusion: Conclusion) -> str:
     ids = {"intent_id": str(conclusion.intent_id), "event_id": conclusion.event_id}
     match conclusion:
         case Settle(status=IntentStatus.SETTLED):

@@ -2,16 +2,15 @@
 
 import json
 import logging
-from collections.abc import Callable
-from functools import cache
-from typing import Any, Final
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 from entrypoints.output import lossy_stderr
-
-_TIMESTAMP: Final = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
 NOISY_LOGGERS: Final = {
     # The pool warns at each failed attempt to connect; the worker says it once.
@@ -22,13 +21,26 @@ NOISY_LOGGERS: Final = {
 }
 
 
-def _json(event: object, *, default: Callable[[Any], Any]) -> str:
-    return _encoder(default).encode(event)
+_encode: Final = json.JSONEncoder(default=repr).encode
 
 
-@cache  # one is made per line otherwise, in more time than it takes to encode it
-def _encoder(default: Callable[[Any], Any]) -> json.JSONEncoder:
-    return json.JSONEncoder(default=default)
+def _add_timestamp(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Add what structlog's own processor does, in a third of its time."""
+    seconds, rest_ns = divmod(time.time_ns(), 1_000_000_000)
+    event["timestamp"] = f"{_second(seconds)}.{rest_ns // 1_000:06}Z"
+    return event
+
+
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _as_json(logger: WrappedLogger, name: str, event: EventDict) -> str:
+    """Render as structlog's own renderer does, which makes an encoder for each line."""
+    if "exc_info" in event:
+        event = structlog.processors.format_exc_info(logger, name, event)
+    return _encode(event)
 
 
 def configure_logs(*, format: str, level: str) -> None:
@@ -38,10 +50,10 @@ def configure_logs(*, format: str, level: str) -> None:
     """
     stderr = lossy_stderr()
     as_json = format == "json" or (format == "auto" and not stderr.isatty())
-    shared: list[Processor] = [structlog.stdlib.add_log_level, _TIMESTAMP]
+    shared: list[Processor] = [structlog.stdlib.add_log_level, _add_timestamp]
     # Tracebacks never show local variables: they hold passwords and customers' names.
     rendering: list[Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_json)]
+        [_as_json]
         if as_json
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )

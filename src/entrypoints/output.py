@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from entrypoints.log_file import LogFile
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -82,7 +84,7 @@ class _LossyFile(io.FileIO):
             return memoryview(data).nbytes
 
 
-def lossy_stderr() -> TextIO:
+def lossy_stderr() -> LogFile:
     """Open stderr such that writing never fails.
 
     Its reader may be gone, its disk full: that is no reason to stop settling. Since nothing
@@ -90,6 +92,5 @@ def lossy_stderr() -> TextIO:
     """
     if sys.__stderr__ is None:
         # It was closed when we were started; its number may be that of a connection by now.
-        return Path(os.devnull).open("w")
-    file = io.BufferedWriter(_LossyFile(_STDERR, "w", closefd=False))
-    return io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        return LogFile(Path(os.devnull).open("wb"))
+    return LogFile(io.BufferedWriter(_LossyFile(_STDERR, "w", closefd=False)))

@@ -19,6 +19,7 @@ from domain.fees import AccountCode, FeeRule
 from domain.retry import Backoff, Jitter, RetryPolicy
 from entrypoints.health import Health, HealthServer, Part
 from entrypoints.lanes import Lanes
+from entrypoints.log_file import together
 from entrypoints.loops import Loop, Pace
 from entrypoints.settings import LedgerSettings, Settings
 from entrypoints.worker import (
@@ -137,6 +138,7 @@ def build_settle_batch(
         batch_size=settings.batch_size,
         ledger_budget_s=settings.ledger_budget_ms / 1_000,
         jobs_written=delivery_loop.wake,
+        lines_together=together,
     )
 
 

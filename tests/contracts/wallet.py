@@ -5,7 +5,8 @@ the database is seen through ``DatabaseBench``, the ledger through its port and 
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -236,7 +237,12 @@ class Wallet:
 
     # What the worker does.
 
-    def settle(self, *, outbox: OutboxRepository | None = None) -> BatchReport:
+    def settle(
+        self,
+        *,
+        outbox: OutboxRepository | None = None,
+        lines_together: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> BatchReport:
         """Run one batch, on the wallet's own outbox unless another is given."""
         settle_batch = SettleBatch(
             outbox=outbox or self.bench.outbox,
@@ -246,6 +252,7 @@ class Wallet:
             batch_size=500,
             ledger_budget_s=60.0,
             jobs_written=self._wake,
+            lines_together=lines_together,
         )
         return settle_batch()
 

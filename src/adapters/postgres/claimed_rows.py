@@ -12,6 +12,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from adapters.postgres.arrays import Integers, Uuids
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.psp_records import PSP_COLUMNS, join_psp, psp_record
 from domain.intents import (
@@ -104,7 +105,7 @@ def read_held(connection: BoundedConnection, held: Held) -> tuple[ClaimedEvent, 
     if not held.events:
         return ()
     rows = connection.execute(
-        _READ, {"events": list(held.events), "intents": list(held.intents)}
+        _READ, {"events": Integers(held.events), "intents": Uuids(held.intents)}
     ).fetchall()
     return tuple(map(claimed_of_row, rows))
 

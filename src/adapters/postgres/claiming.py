@@ -10,6 +10,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from adapters.postgres.arrays import Integers, Uuids
 from adapters.postgres.claimed_rows import IS_DUE, IS_HEAD, Held
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.untried_search import FRONT, UntriedSearch
@@ -190,14 +191,14 @@ def _usable(connection: BoundedConnection, events: list[_Event]) -> list[_Event]
 def _lock_intents(connection: BoundedConnection, intents: list[UUID]) -> set[UUID]:
     if not intents:
         return set()
-    return {row[0] for row in connection.execute(_LOCK_INTENTS, {"intents": intents})}
+    return {row[0] for row in connection.execute(_LOCK_INTENTS, {"intents": Uuids(intents)})}
 
 
 def _retries_in_use(connection: BoundedConnection, events: list[int]) -> set[int]:
     """Lock the retry rows of *events*; return the events whose row somebody else holds."""
     if not events:
         return set()
-    rows = connection.execute(_LOCK_RETRIES, {"events": events}).fetchall()
+    rows = connection.execute(_LOCK_RETRIES, {"events": Integers(events)}).fetchall()
     return {event for event, is_locked in rows if not is_locked}
 
 
@@ -210,7 +211,7 @@ def _hold_only(connection: BoundedConnection, events: list[_Event]) -> list[_Eve
     connection.begin()
     connection.execute(KEEP_INDEX_ORDER)
     ids = [event.id for event in events]
-    rows = connection.execute(_LOCK_EVENTS_AGAIN, {"events": ids}).fetchall()
+    rows = connection.execute(_LOCK_EVENTS_AGAIN, {"events": Integers(ids)}).fetchall()
     locked = {event_id for (event_id,) in rows}
     return _usable(connection, [event for event in events if event.id in locked])
 

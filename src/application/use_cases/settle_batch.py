@@ -6,6 +6,7 @@ live status comes after it, and that is best-effort by contract.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from application.attempts import Attempt, resolve
@@ -26,7 +27,8 @@ class SettleBatch:
 
     What the ledger has not answered within about ``ledger_budget_s`` is tried again later:
     the locks that a batch holds are in the payment manager's way.
-    ``jobs_written`` wakes whoever delivers push jobs; it must not block.
+    ``jobs_written`` wakes whoever delivers push jobs; it must not block. The lines of a batch are
+    logged within ``lines_together``, which may make few writes of them.
     """
 
     outbox: OutboxRepository
@@ -36,6 +38,7 @@ class SettleBatch:
     batch_size: int
     ledger_budget_s: float
     jobs_written: Callable[[], None]
+    lines_together: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def __call__(self, *, limit: int | None = None) -> BatchReport:
         """Claim and finish one batch, of *limit* where less will do; say what became of it.
@@ -51,7 +54,8 @@ class SettleBatch:
             self._require_own_ledger(batch, attempts)
             written = self._conclude(batch, attempts)
         self._announce(written)
-        return report(claimed=len(attempts), written=written)
+        with self.lines_together():
+            return report(claimed=len(attempts), written=written)
 
     def _bounded(self, limit: int | None) -> int:
         return self.batch_size if limit is None else min(limit, self.batch_size)

@@ -1,6 +1,10 @@
 """Settling on the fakes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.memory.faulty_ledger import FaultyLedger
 from adapters.memory.ledger import InMemoryLedger
@@ -57,3 +61,20 @@ class TestForeignLedger(ForeignLedgerContract):
 
 class TestReviews(ReviewContract):
     """Giving up and coming back."""
+
+
+def test_the_lines_of_a_batch_are_logged_together(wallet: Wallet) -> None:
+    cases = [wallet.add_case(POST) for _ in range(3)]
+    logged: list[list[str]] = []
+
+    @contextmanager
+    def together() -> Iterator[None]:
+        logged.append([line["event"] for line in logs])
+        yield
+        logged.append([line["event"] for line in logs])
+
+    with capture_logs() as logs:
+        wallet.settle(lines_together=together)
+
+    assert logged == [[], ["outbox: intent settled"] * len(cases)]
+    assert len(logs) == len(cases)

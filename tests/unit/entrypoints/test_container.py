@@ -30,6 +30,7 @@ from application.ports.outbox_repository import OutboxRepository
 from application.ports.status_publisher import StatusPublisher
 from domain.intents import Intent, PspRecord
 from entrypoints.container import Container, running
+from entrypoints.log_file import together
 from entrypoints.sandbox.resources import free_port
 from entrypoints.settings import connections_needed
 from entrypoints.worker import Worker
@@ -72,6 +73,10 @@ def test_every_provider_is_built_and_nothing_is_opened(container: Container) -> 
     assert None not in everything.values()
     assert set(threading.enumerate()) == threads
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+
+
+def test_the_lines_of_a_batch_are_written_together(container: Container) -> None:
+    assert container.settle_batch().lines_together is together
 
 
 def test_there_is_one_of_everything(container: Container) -> None:

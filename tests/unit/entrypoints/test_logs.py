@@ -1,8 +1,11 @@
 """A log that nobody takes: whoever logs never notices, and the exit code does not either."""
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,7 +17,7 @@ import logging, structlog
 from entrypoints.logs import configure_logs
 configure_logs(format="{format}", level="info")
 for _ in range(1_000):
-    structlog.get_logger("ours").info("outbox: intent settled", intent_id="0" * 36)
+    structlog.get_logger("ours").info("outbox: intent settled", intent_id="0" * 36, event_id=1)
     logging.getLogger("theirs").warning("%s", "line " * 20)
 try:
     raise ZeroDivisionError
@@ -78,6 +81,20 @@ def test_every_line_is_there_when_the_log_can_be_written() -> None:
     lines = done.stderr.splitlines()
     assert len(lines) == 2_001
     assert all(line.startswith("{") and line.endswith("}") for line in lines)
+
+
+def test_a_line_tells_its_facts_first_and_then_what_when_and_how_bad() -> None:
+    before = datetime.now(UTC)
+    done = run([PYTHON, "-c", LOGS.format(format="json")])
+
+    ours, *_, failure = map(json.loads, done.stderr.splitlines())
+    assert list(ours) == ["intent_id", "event_id", "event", "level", "timestamp"]
+    assert ours["event"] == "outbox: intent settled"
+    assert ours["level"] == "info"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", ours["timestamp"])
+    assert before <= datetime.fromisoformat(ours["timestamp"]) <= datetime.now(UTC)
+    assert failure["level"] == "error"
+    assert failure["exception"].endswith("ZeroDivisionError")
 
 
 @every_way
