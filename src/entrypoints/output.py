@@ -47,6 +47,10 @@ class _CheckedFile(io.FileIO):
             self._is_lost = True
             reason = error.strerror or str(error)
             raise OutputLostError(reason, is_unread=error.errno == errno.EPIPE) from error
+        except KeyboardInterrupt:
+            # It comes after the write as a rule: the buffer does not know, and would write again.
+            self._is_lost = True
+            raise
 
 
 def checked_stdout() -> TextIO | None:

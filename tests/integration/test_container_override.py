@@ -5,11 +5,10 @@ This is the least that one of them needs.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
 
 import pytest
 from dependency_injector import providers
@@ -19,10 +18,10 @@ from redis.client import PubSub
 from adapters.memory.ledger import InMemoryLedger
 from application.ports.notifier import Notifier
 from application.ports.status_publisher import StatusPublisher
-from domain.conclusions import PushJob, StatusMessage
+from domain.conclusions import JobKey, StatusMessage
 from entrypoints.container import Container, running
 from entrypoints.sandbox.waiting import wait_until
-from tests.contracts.notifier import a_job
+from tests.contracts.notifier import jobs
 from tests.integration.redis.clients import STREAM, entries
 from tests.integration.worker.payment_manager import Payment, PaymentManager
 from tests.unit.memory.memory_bank import MemoryBank
@@ -39,11 +38,11 @@ class JobStream:
 
     redis: Redis
 
-    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+    def deliver(self, jobs: Mapping[JobKey, str]) -> frozenset[JobKey]:
         """See the port."""
-        for job in jobs:
-            self.redis.xadd(IPPS_JOBS, {"notificationId": str(job.notification_id)})
-        return frozenset(job.notification_id for job in jobs)
+        for job in jobs.values():
+            self.redis.xadd(IPPS_JOBS, {"job": job})
+        return frozenset(jobs)
 
     def probe(self) -> None:
         """See the port."""
@@ -138,7 +137,9 @@ def test_streams_of_another_make_are_swapped_in(
         (fields["intentId"].decode(), fields["status"].decode())
         for fields in entries(redis, IPPS_RESULTS)
     } == {(str(payment.intent_id), payment.status) for payment in payments}
-    ids = [fields["notificationId"] for fields in entries(redis, IPPS_JOBS)]
+    ids = [
+        json.loads(fields["job"])["data"]["notificationId"] for fields in entries(redis, IPPS_JOBS)
+    ]
     assert len(ids) == len(set(ids)) == sum(len(payment.told) for payment in payments)
     assert set(redis.keys()) == {IPPS_JOBS.encode(), IPPS_RESULTS.encode()}
 
@@ -171,7 +172,7 @@ def test_the_bound_of_the_stream_is_that_of_the_settings(
     container = Container()
 
     with container.notifications_redis():
-        container.notifier().deliver([a_job(number) for number in range(1_000)])
+        container.notifier().deliver(jobs(*range(1_000)))
 
     # Trimmed by whole nodes of a hundred entries.
     assert 100 <= redis.xlen(STREAM) <= 300 if is_trimmed else redis.xlen(STREAM) == 1_000

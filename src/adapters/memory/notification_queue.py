@@ -1,6 +1,6 @@
 """The queue of push jobs in memory."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from adapters.memory.database import InMemoryDatabase, Step, Transaction
 from application.ports.notification_queue import LockedJobs
-from domain.conclusions import PushJob
+from domain.conclusions import JobKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,12 @@ class InMemoryLockedJobs:
     """``LockedJobs``; their locks are those of their open transaction."""
 
     _transaction: Transaction
-    jobs: Sequence[PushJob]
+    jobs: Mapping[JobKey, str]
 
-    def delete(self, notification_ids: Collection[UUID]) -> None:
+    def delete(self, keys: Collection[JobKey]) -> None:
         """See ``LockedJobs.delete``."""
         self._transaction.step(Step.WRITE)
-        self._transaction.changes.jobs |= dict.fromkeys(notification_ids)
+        self._transaction.changes.jobs |= dict.fromkeys(UUID(int=key) for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +43,7 @@ class InMemoryNotificationQueue:
                     for job in self.database.tables.jobs.values()
                     if transaction.try_lock(("job", job.notification_id))
                 )
-                jobs = tuple(islice(free, limit))
+                jobs = {
+                    JobKey(job.notification_id.int): job.job_json for job in islice(free, limit)
+                }
             yield InMemoryLockedJobs(transaction, jobs)

@@ -3,16 +3,18 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from redis import Redis
-from redis.client import Pipeline
 
 from adapters.redis.pipeline import in_pipelines, raise_first_refusal, send
+from adapters.redis.protocol import opening, word
 from domain.conclusions import StatusMessage
 
 CHANNEL_PREFIX: Final = "intent."
 
+_PUBLISH: Final = opening("PUBLISH", more=2)
 _encoder: Final = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -31,21 +33,28 @@ class RedisStatusPublisher:
     def publish(self, messages: Sequence[StatusMessage]) -> None:
         """Publish in order; stop at the first part of *messages* that Redis does not take."""
         for part in in_pipelines(messages):
-            answers = send(self._client, part, self._add_publish)
+            answers = send(self._client, [self._command(message) for message in part])
             raise_first_refusal(self._client, answers)
 
-    def _add_publish(self, pipeline: Pipeline, message: StatusMessage) -> None:
-        pipeline.publish(f"{CHANNEL_PREFIX}{message.intent_id}", self._body(message))
+    def _command(self, message: StatusMessage) -> bytes:
+        channel = f"{CHANNEL_PREFIX}{message.intent_id}"
+        body = _full_body(message) if self._full_message else _compact_body(message.status)
+        return _PUBLISH + word(channel.encode()) + word(body)
 
-    def _body(self, message: StatusMessage) -> str:
-        body = {"status": str(message.status)}
-        if self._full_message:
-            body = {
-                "intentId": str(message.intent_id),
-                **body,
-                "updatedAt": _timestamp(message.updated_at),
-            }
-        return _encoder.encode(body)
+
+@lru_cache(maxsize=16)
+def _compact_body(status: str) -> bytes:
+    """Return the body that all messages of a status have; there are few statuses."""
+    return _encoder.encode({"status": status}).encode()
+
+
+def _full_body(message: StatusMessage) -> bytes:
+    body = {
+        "intentId": str(message.intent_id),
+        "status": message.status,
+        "updatedAt": _timestamp(message.updated_at),
+    }
+    return _encoder.encode(body).encode()
 
 
 def _timestamp(moment: datetime) -> str:

@@ -1,17 +1,16 @@
 """Push jobs on the Redis stream that the Notifications Service reads (DESIGN §3)."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final
-from uuid import UUID
 
 from redis import Redis
-from redis.client import Pipeline
 
 from adapters.redis.errors import redis_errors
 from adapters.redis.pipeline import in_pipelines, raise_first_refusal, send
+from adapters.redis.protocol import opening, word
 from application.errors import RedisUnavailableError
-from domain.conclusions import PushJob
+from domain.conclusions import JobKey
 
 BUDGET_S: Final = 30.0
 """Far below what ends a transaction that idles: its jobs would all come again, each time anew."""
@@ -35,26 +34,25 @@ class RedisStreamNotifier:
     ) -> None:
         self._client = client
         self._budget_s = budget_s
-        self._stream = stream
-        self._field = field
-        self._maxlen = maxlen
+        trim = () if maxlen is None else ("MAXLEN", "~", str(maxlen))
+        self._xadd = opening("XADD", stream, *trim, "*", field, more=1)
 
-    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+    def deliver(self, jobs: Mapping[JobKey, str]) -> frozenset[JobKey]:
         """Append in order; stop at a part that Redis does not take whole, or when time is up.
 
         What was confirmed before that is returned, not lost in an error: those jobs would
         else be on the stream twice. If Redis is away, the next call will say so.
         """
-        confirmed: set[UUID] = set()
+        confirmed: set[JobKey] = set()
         deadline_s = time.monotonic() + self._budget_s
         try:
-            for part in in_pipelines(jobs):
+            for part in in_pipelines(list(jobs.items())):
                 if confirmed and time.monotonic() >= deadline_s:
                     break
-                answers = send(self._client, part, self._add_xadd)
+                answers = send(self._client, [self._xadd + word(job.encode()) for _, job in part])
                 confirmed.update(
-                    job.notification_id
-                    for job, answer in zip(part, answers, strict=True)
+                    key
+                    for (key, _), answer in zip(part, answers, strict=True)
                     if not isinstance(answer, Exception)
                 )
                 raise_first_refusal(self._client, answers)
@@ -70,8 +68,3 @@ class RedisStreamNotifier:
             # A connection that is there says nothing of the server. A new one logs in.
             pool.disconnect(inuse_connections=False)
             pool.release(pool.get_connection())
-
-    def _add_xadd(self, pipeline: Pipeline, job: PushJob) -> None:
-        pipeline.xadd(
-            self._stream, {self._field: job.job_json}, maxlen=self._maxlen, approximate=True
-        )

@@ -1,22 +1,21 @@
 """Push jobs that are committed and not yet on the stream."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
-from uuid import UUID
 
-from domain.conclusions import PushJob
+from domain.conclusions import JobKey
 
 
 class LockedJobs(Protocol):
     """Jobs that this caller alone holds, until the block of ``lock`` ends."""
 
     @property
-    def jobs(self) -> Sequence[PushJob]:
-        """The locked jobs, oldest first."""
+    def jobs(self) -> Mapping[JobKey, str]:
+        """The ``job_json`` of each locked job, oldest first."""
         ...
 
-    def delete(self, notification_ids: Collection[UUID]) -> None:
+    def delete(self, keys: Collection[JobKey]) -> None:
         """Delete delivered jobs; final when the block ends normally."""
         ...
 

@@ -1,10 +1,9 @@
 """The stream of push jobs that the Notifications Service reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Protocol
-from uuid import UUID
 
-from domain.conclusions import PushJob
+from domain.conclusions import JobKey
 
 
 class Notifier(Protocol):
@@ -15,11 +14,11 @@ class Notifier(Protocol):
     port repeats a job by itself.
     """
 
-    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
-        """Append *jobs* to the stream in order.
+    def deliver(self, jobs: Mapping[JobKey, str]) -> frozenset[JobKey]:
+        """Append *jobs*, the JSON of each, to the stream in order.
 
-        Returns the ``notification_id`` of each job that the server confirmed. Others may
-        or may not be on the stream: keep them and deliver them again.
+        Returns the keys of those that the server confirmed. Others may or may not be on the
+        stream: keep them and deliver them again.
 
         Raises:
             RedisUnavailableError: none was confirmed.

@@ -5,14 +5,13 @@ fails in between. A crash between delivery and commit delivers again, with the s
 ``notificationId``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from uuid import UUID
 
 from application.errors import OutageError
 from application.ports.notification_queue import NotificationQueue
 from application.ports.notifier import Notifier
-from domain.conclusions import PushJob
+from domain.conclusions import JobKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,7 @@ class DeliverNotifications:
         while self().confirmed:
             pass
 
-    def _deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+    def _deliver(self, jobs: Mapping[JobKey, str]) -> frozenset[JobKey]:
         try:
             confirmed = self.notifier.deliver(jobs)
         except OutageError:

@@ -25,6 +25,9 @@ log = structlog.get_logger(__name__)
 
 STOP_AFTER_S: Final = 0.5
 """How long a request to stop may go unnoticed while nothing happens."""
+READ_AGAIN_AFTER_S: Final = 0.5
+"""When to look once more at a row that is not final yet, though a message says so: a database
+that is away may be back by then, and a standby may have caught up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,10 @@ class WatchIntents:
     what is read; one that becomes final later is heard. What is published and lost all the same
     (the worker died after its commit, its queue was full, Redis restarted) is read by the next
     round, as is everything while Redis is away. So a final status is told late at worst.
+
+    Nor is one ever told that is not true. The payment manager may publish states of the PSP on
+    the same channel, of names that it chose: a message that says something final is a reason to
+    read the rows at once, and no more. Other messages are believed.
 
     One watch at a time: it has the feed for itself.
     """
@@ -69,9 +76,7 @@ class WatchIntents:
                 watch.is_live = self._subscribe(watch)
                 yield from watch.news(self._read(watch))
                 round_ends_s = min(self.clock_s() + self.poll_interval_s, ends_s)
-                while watch.unfinished and self.clock_s() < round_ends_s and not stop.is_set():
-                    pause_s = min(round_ends_s - self.clock_s(), STOP_AFTER_S)
-                    yield from watch.news(self._hear(watch, stop, pause_s=max(0.0, pause_s)))
+                yield from self._listen(watch, stop, until_s=round_ends_s)
                 if stop.is_set() or self.clock_s() >= ends_s:
                     return
         finally:
@@ -103,21 +108,35 @@ class WatchIntents:
                 raise UnknownIntentError(intent_id)
         return [found[intent_id] for intent_id in watch.unfinished]
 
+    def _listen(
+        self, watch: "_Watch", stop: threading.Event, *, until_s: float
+    ) -> Iterator[StatusUpdate]:
+        while watch.unfinished and self.clock_s() < until_s and not stop.is_set():
+            pause_s = min(until_s - self.clock_s(), STOP_AFTER_S)
+            update = self._hear(watch, stop, pause_s=max(0.0, pause_s))
+            if update is None or not watch.is_news(update):
+                continue
+            if not update.is_final:
+                yield from watch.news((update,))
+                continue
+            yield from watch.news(self._read(watch))
+            if update.intent_id in watch.unfinished:
+                until_s = min(until_s, self.clock_s() + READ_AGAIN_AFTER_S)
+
     def _hear(
         self, watch: "_Watch", stop: threading.Event, *, pause_s: float
-    ) -> Sequence[StatusUpdate]:
+    ) -> StatusUpdate | None:
         if not watch.is_live:
             stop.wait(pause_s)
-            return ()
+            return None
         try:
-            update = self.feed.hear(timeout_s=pause_s)
+            return self.feed.hear(timeout_s=pause_s)
         except RedisUnavailableError as error:
             # The next round subscribes anew. Not this one: a Redis that breaks every
             # connection would be asked without a pause.
             watch.is_live = False
             watch.redis.tell_down(error)
-            return ()
-        return () if update is None else (update,)
+            return None
 
 
 class _Part:
@@ -156,10 +175,13 @@ class _Watch:
     def unfinished(self) -> Sequence[IntentId]:
         return [intent_id for intent_id in self.shown if intent_id not in self._final]
 
+    def is_news(self, update: StatusUpdate) -> bool:
+        return is_news(update, shown=self.shown[update.intent_id])
+
     def news(self, updates: Sequence[StatusUpdate]) -> Iterator[StatusUpdate]:
         """Yield those of *updates* that are news, and keep in mind that they were shown."""
         for update in updates:
-            if is_news(update, shown=self.shown[update.intent_id]):
+            if self.is_news(update):
                 self.shown[update.intent_id] = update.status
                 if update.is_final:
                     self._final.add(update.intent_id)

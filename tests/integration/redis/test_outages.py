@@ -18,7 +18,7 @@ from adapters.redis.stream_notifier import RedisStreamNotifier
 from application.errors import RedisUnavailableError
 from entrypoints.sandbox.valkey_server import ValkeyServer
 from entrypoints.sandbox.waiting import wait_until
-from tests.contracts.notifier import a_job, ids
+from tests.contracts.notifier import jobs, keys
 from tests.contracts.status_publisher import a_message
 from tests.helpers.tcp_proxy import TcpProxy
 from tests.integration.redis.clients import FIELD, STREAM, client_under_test, peer
@@ -37,7 +37,7 @@ def publish_one(client: Redis) -> None:
 
 
 def deliver_one(client: Redis) -> None:
-    assert notifier_on(client).deliver([a_job(1)]) == ids(1)
+    assert notifier_on(client).deliver(jobs(1)) == keys(1)
 
 
 def notifier_on(client: Redis) -> RedisStreamNotifier:
@@ -172,7 +172,7 @@ def test_a_job_without_an_answer_is_not_sent_again_by_the_client(
     client = open_client(private_valkey.url)
     client.ping()
     private_valkey.pause()
-    assert_fails_in_time(lambda: notifier_on(client).deliver([a_job(1)]))
+    assert_fails_in_time(lambda: notifier_on(client).deliver(jobs(1)))
 
     private_valkey.resume()
 
@@ -187,14 +187,14 @@ def test_a_late_answer_is_never_taken_for_that_to_a_later_job(
     client = open_client(private_valkey.url)
     client.ping()
     private_valkey.pause()
-    assert_fails_in_time(lambda: notifier_on(client).deliver([a_job(1)]))
+    assert_fails_in_time(lambda: notifier_on(client).deliver(jobs(1)))
     private_valkey.resume()
     wait_until(lambda: xadds_done(operator) > 0, what="the server has answered, too late")
     operator.replicaof("127.0.0.1", "1")
 
     # The late answer says that a job is on the stream; this one is not.
     with pytest.raises(RedisUnavailableError, match="READONLY"):
-        notifier_on(client).deliver([a_job(2)])
+        notifier_on(client).deliver(jobs(2))
 
 
 def test_a_server_that_became_a_replica_is_left_for_whoever_is_primary_now(

@@ -97,6 +97,7 @@ def test_the_asyncio_example_tells_each_status(
         shown: list[str] = []
         async for update in statuses(live, payment.intent_id):
             if not shown:
+                payment_manager.execute("UPDATE pm.intent SET status = 'SETTLED'")
                 redis.publish(f"intent.{payment.intent_id}", '{"status":"SETTLED"}')
             shown.append(update.status)
         return shown
@@ -126,6 +127,7 @@ def test_the_rights_of_the_guide_are_enough(
             operator.execute_command(*ACL.split())
             updates = live.watch(payment.intent_id, timeout_s=PATIENCE_S)
             assert next(updates).status == "AUTHORIZED"
+            payment_manager.execute("UPDATE pm.intent SET status = 'FAILED'")
             operator.publish(f"intent.{payment.intent_id}", '{"status":"FAILED"}')
             assert [update.status for update in updates] == ["FAILED"]
     finally:

@@ -1,55 +1,47 @@
 """Delivering push jobs: at least once, and exactly once as long as nothing fails."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from uuid import UUID
 
 import pytest
 
 from application.errors import DatabaseUnavailableError, RedisUnavailableError
 from application.use_cases.deliver_notifications import DeliverNotifications, DeliveryReport
-from domain.conclusions import PushJob
-from domain.intents import IntentId, UserId
-
-
-def job(number: int) -> PushJob:
-    return PushJob(
-        notification_id=UUID(int=number),
-        intent_id=IntentId(UUID(int=0)),
-        user_id=UserId(UUID(int=0)),
-        job_json="{}",
-    )
+from domain.conclusions import JobKey
 
 
 @dataclass(slots=True)
 class FakeQueue:
-    """Implements ``NotificationQueue`` on a list; deletions count only when the block ends well."""
+    """Implements ``NotificationQueue`` on a list of numbers, each a job's key and its JSON.
 
-    jobs: list[PushJob]
+    Deletions count only when the block ends well.
+    """
+
+    jobs: list[int]
     commit_fails: bool = False
     limits: list[int] = field(default_factory=list)
 
     @contextmanager
     def lock(self, *, limit: int) -> Iterator["FakeLockedJobs"]:
         self.limits.append(limit)
-        locked = FakeLockedJobs(tuple(self.jobs[:limit]))
+        locked = FakeLockedJobs({JobKey(job): str(job) for job in self.jobs[:limit]})
         yield locked
         if self.commit_fails:
             raise DatabaseUnavailableError("the commit's answer was lost")
-        self.jobs = [job for job in self.jobs if job.notification_id not in locked.deleted]
+        self.jobs = [job for job in self.jobs if job not in locked.deleted]
 
 
 @dataclass(slots=True)
 class FakeLockedJobs:
     """Implements ``LockedJobs``."""
 
-    jobs: Sequence[PushJob]
-    deleted: set[UUID] = field(default_factory=set)
+    jobs: Mapping[JobKey, str]
+    deleted: set[JobKey] = field(default_factory=set)
 
-    def delete(self, notification_ids: Collection[UUID]) -> None:
-        assert notification_ids, "an empty deletion is a wasted round trip"
-        self.deleted |= set(notification_ids)
+    def delete(self, keys: Collection[JobKey]) -> None:
+        assert keys, "an empty deletion is a wasted round trip"
+        self.deleted |= set(keys)
 
 
 @dataclass(slots=True)
@@ -70,17 +62,13 @@ class FakeNotifier:
         if self.away:
             raise RedisUnavailableError("away")
 
-    def deliver(self, jobs: Sequence[PushJob]) -> frozenset[UUID]:
+    def deliver(self, jobs: Mapping[JobKey, str]) -> frozenset[JobKey]:
         assert jobs, "nothing to deliver is no reason to call"
         if self.away or self.full:
             raise RedisUnavailableError("away")
-        confirmed = [job for job in jobs if job.notification_id.int not in self.unconfirmed]
-        self.stream += [job.notification_id.int for job in confirmed]
-        return frozenset(job.notification_id for job in confirmed)
-
-
-def numbers(jobs: Sequence[PushJob]) -> list[int]:
-    return [job.notification_id.int for job in jobs]
+        confirmed = [key for key in jobs if key not in self.unconfirmed]
+        self.stream += [int(jobs[key]) for key in confirmed]
+        return frozenset(confirmed)
 
 
 def delivery(queue: FakeQueue, notifier: FakeNotifier) -> DeliverNotifications:
@@ -88,11 +76,11 @@ def delivery(queue: FakeQueue, notifier: FakeNotifier) -> DeliverNotifications:
 
 
 def test_jobs_are_delivered_in_order_and_then_deleted() -> None:
-    queue, notifier = FakeQueue([job(1), job(2), job(3)]), FakeNotifier()
+    queue, notifier = FakeQueue([1, 2, 3]), FakeNotifier()
     deliver = delivery(queue, notifier)
 
     assert deliver() == DeliveryReport(locked=2, confirmed=2, reached=True)
-    assert numbers(queue.jobs) == [3]
+    assert queue.jobs == [3]
     assert deliver() == DeliveryReport(locked=1, confirmed=1, reached=True)
     assert queue.jobs == []
     assert notifier.stream == [1, 2, 3]
@@ -106,21 +94,21 @@ def test_redis_is_left_alone_when_there_is_no_job() -> None:
 
 
 def test_only_what_the_server_confirmed_is_deleted() -> None:
-    queue, notifier = FakeQueue([job(1), job(2)]), FakeNotifier(unconfirmed={1})
+    queue, notifier = FakeQueue([1, 2]), FakeNotifier(unconfirmed={1})
 
     assert delivery(queue, notifier)() == DeliveryReport(locked=2, confirmed=1, reached=True)
-    assert numbers(queue.jobs) == [1]
+    assert queue.jobs == [1]
 
 
 def test_nothing_is_deleted_when_nothing_was_confirmed() -> None:
-    queue, notifier = FakeQueue([job(1)]), FakeNotifier(unconfirmed={1})
+    queue, notifier = FakeQueue([1]), FakeNotifier(unconfirmed={1})
 
     assert delivery(queue, notifier)() == DeliveryReport(locked=1, confirmed=0, reached=False)
-    assert numbers(queue.jobs) == [1]
+    assert queue.jobs == [1]
 
 
 def test_jobs_are_kept_while_redis_is_away() -> None:
-    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    queue, notifier = FakeQueue([1]), FakeNotifier(away=True)
     deliver = delivery(queue, notifier)
     with pytest.raises(RedisUnavailableError):
         deliver()
@@ -131,7 +119,7 @@ def test_jobs_are_kept_while_redis_is_away() -> None:
 
 
 def test_jobs_whose_deletion_was_lost_come_again_with_the_same_id() -> None:
-    queue, notifier = FakeQueue([job(1)], commit_fails=True), FakeNotifier()
+    queue, notifier = FakeQueue([1], commit_fails=True), FakeNotifier()
     deliver = delivery(queue, notifier)
     with pytest.raises(DatabaseUnavailableError):
         deliver()
@@ -144,7 +132,7 @@ def test_jobs_whose_deletion_was_lost_come_again_with_the_same_id() -> None:
 
 
 def test_no_job_is_locked_before_a_server_that_was_away_has_answered_a_probe() -> None:
-    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    queue, notifier = FakeQueue([1]), FakeNotifier(away=True)
     deliver = delivery(queue, notifier)
     for _ in range(3):
         with pytest.raises(RedisUnavailableError):
@@ -158,7 +146,7 @@ def test_no_job_is_locked_before_a_server_that_was_away_has_answered_a_probe() -
 
 
 def test_a_server_that_answers_and_takes_nothing_is_not_reached() -> None:
-    queue, notifier = FakeQueue([job(1)]), FakeNotifier(full=True)
+    queue, notifier = FakeQueue([1]), FakeNotifier(full=True)
     deliver = delivery(queue, notifier)
 
     for _ in range(3):
@@ -169,7 +157,7 @@ def test_a_server_that_answers_and_takes_nothing_is_not_reached() -> None:
 
 
 def test_a_probe_tells_that_the_server_is_back_though_others_delivered_every_job() -> None:
-    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    queue, notifier = FakeQueue([1]), FakeNotifier(away=True)
     deliver = delivery(queue, notifier)
     with pytest.raises(RedisUnavailableError):
         deliver()
@@ -184,7 +172,7 @@ def test_a_probe_tells_that_the_server_is_back_though_others_delivered_every_job
 
 
 def test_a_server_that_refused_a_part_is_probed_before_the_rest() -> None:
-    queue, notifier = FakeQueue([job(1), job(2)]), FakeNotifier(unconfirmed={1})
+    queue, notifier = FakeQueue([1, 2]), FakeNotifier(unconfirmed={1})
     deliver = delivery(queue, notifier)
     deliver()
     notifier.unconfirmed.clear()
@@ -195,7 +183,7 @@ def test_a_server_that_refused_a_part_is_probed_before_the_rest() -> None:
 
 
 def test_a_single_job_goes_first_after_a_failure_and_then_as_many_as_ever() -> None:
-    queue, notifier = FakeQueue([job(1), job(2), job(3)]), FakeNotifier(full=True)
+    queue, notifier = FakeQueue([1, 2, 3]), FakeNotifier(full=True)
     deliver = delivery(queue, notifier)
     for _ in range(2):
         with pytest.raises(RedisUnavailableError):

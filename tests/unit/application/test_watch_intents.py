@@ -137,7 +137,7 @@ def test_a_settlement_between_subscribing_and_reading_is_told_once(scene: Scene)
 def test_a_settlement_between_reading_and_listening_is_heard(scene: Scene) -> None:
     scene.statuses.after = once(scene.settle)
 
-    assert told(scene.watch()) == [("AUTHORIZED", "database"), ("SETTLED", "channel")]
+    assert told(scene.watch()) == [("AUTHORIZED", "database"), ("SETTLED", "database")]
 
 
 def test_a_settlement_while_it_listens_is_heard(scene: Scene) -> None:
@@ -146,13 +146,19 @@ def test_a_settlement_while_it_listens_is_heard(scene: Scene) -> None:
 
     scene.settle()
 
-    assert told(updates) == [("SETTLED", "channel")]
+    assert told(updates) == [("SETTLED", "database")]
+    assert scene.statuses.reads == 2
 
 
-def test_a_message_that_comes_before_its_commit_can_be_read_is_not_lost(scene: Scene) -> None:
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_message_that_comes_before_its_commit_can_be_read_is_not_lost(
+    scene: Scene, at: int
+) -> None:
     scene.statuses.before = once(lambda: scene.say(SETTLED))
+    scene.statuses.after = once(lambda: scene.set("SETTLED"), at=at)
 
-    assert told(scene.watch()) == [("AUTHORIZED", "database"), ("SETTLED", "channel")]
+    assert told(scene.watch())[-1] == ("SETTLED", "database")
+    assert scene.statuses.reads <= at + 1
 
 
 @pytest.mark.parametrize(
@@ -197,10 +203,50 @@ def test_a_late_message_leads_nowhere(scene: Scene) -> None:
     assert next(updates).status == "SETTLING"
 
     scene.say(AUTHORIZED)
+    scene.set("FAILED")
     scene.say(FAILED)
     scene.say(SETTLED)
 
-    assert told(updates) == [("FAILED", "channel")]
+    assert told(updates) == [("FAILED", "database")]
+
+
+@pytest.mark.parametrize("body", [SETTLED, FAILED])
+def test_a_state_of_the_psp_that_is_called_like_a_final_status_ends_nothing(
+    scene: Scene, body: bytes
+) -> None:
+    updates = scene.watch()
+    assert next(updates).status == "AUTHORIZED"
+
+    scene.say(body)
+    scene.say(SETTLING)
+    shown = next(updates)
+    scene.settle()
+
+    assert (shown.status, shown.source) == ("SETTLING", "channel")
+    assert told(updates) == [("SETTLED", "database")]
+
+
+def test_what_the_row_says_is_final_whatever_the_message_says(scene: Scene) -> None:
+    updates = scene.watch()
+    assert next(updates).status == "AUTHORIZED"
+
+    scene.set("SETTLED")
+    scene.say(FAILED)
+
+    assert told(updates) == [("SETTLED", "database")]
+
+
+def test_a_message_that_is_no_news_is_not_looked_into(scene: Scene) -> None:
+    done = scene.add_intent("SETTLED")
+    updates = scene.watch(scene.intent_id, done)
+    assert [next(updates).status for _ in range(2)] == ["AUTHORIZED", "SETTLED"]
+
+    for _ in range(5):
+        scene.channels.publish(done, SETTLED)
+    scene.settle()
+
+    assert told(updates) == [("SETTLED", "database")]
+    assert scene.statuses.reads == 2
 
 
 def test_a_review_is_shown_and_the_watch_goes_on_wherever_it_leads(scene: Scene) -> None:
@@ -221,6 +267,7 @@ def test_it_ends_when_each_of_many_is_final(scene: Scene) -> None:
     first = list(islice(updates, 3))
 
     scene.channels.publish(done, SETTLED)
+    scene.database.set_intent_status(other, "FAILED")
     scene.channels.publish(other, FAILED)
     assert next(updates).intent_id == other
     scene.channels.publish(other, SETTLED)
@@ -235,11 +282,12 @@ def test_it_ends_when_each_of_many_is_final(scene: Scene) -> None:
 def test_messages_that_make_no_sense_are_counted_in_one_line(scene: Scene) -> None:
     updates = scene.watch()
     next(updates)
-    for body in (b"[", b'{"status":"CONFIRM_SENT"}', SETTLED):
+    for body in (b"[", b'{"status":"CONFIRM_SENT"}'):
         scene.say(body)
+    scene.settle()
 
     with capture_logs() as logs:
-        assert told(updates) == [("SETTLED", "channel")]
+        assert told(updates) == [("SETTLED", "database")]
 
     assert [(line["event"], line["messages"]) for line in logs] == [
         ("watch: messages were no status of an intent", 2)
@@ -319,17 +367,18 @@ def test_a_redis_that_comes_back_is_heard_again(scene: Scene) -> None:
         scene.channels.come_back()
 
     def says() -> None:
-        if scene.say(SETTLED):
-            scene.statuses.before = do_nothing
+        if scene.say(SETTLING):
+            scene.statuses.after = do_nothing
 
-    # Never in the database: whoever tells it must have heard it.
+    # Not in the database: whoever tells it must have heard it.
     scene.channels.go_away()
     scene.statuses.before = once(comes_back, at=3)
     scene.statuses.after = says
 
     with capture_logs() as logs:
-        assert told(updates) == [("SETTLED", "channel")]
+        heard = next(updates)
 
+    assert (heard.status, heard.source) == ("SETTLING", "channel")
     assert part_lines(logs) == [(DOWN, "redis"), (UP, "redis")]
 
 
@@ -367,12 +416,29 @@ def test_messages_are_heard_while_the_database_is_away(scene: Scene) -> None:
 
     def fail() -> None:
         if scene.statuses.reads == 4:
-            scene.say(SETTLED)
+            scene.say(SETTLING)
         raise DatabaseUnavailableError("away")
 
     scene.statuses.before = fail
 
-    assert told(updates) == [("SETTLED", "channel")]
+    heard = next(updates)
+    assert (heard.status, heard.source) == ("SETTLING", "channel")
+
+
+def test_a_final_status_that_cannot_be_read_now_is_read_soon_after(scene: Scene) -> None:
+    updates = scene.watch()
+    assert next(updates).status == "AUTHORIZED"
+
+    def fail() -> None:
+        raise DatabaseUnavailableError("away")
+
+    scene.statuses.before = once(fail)
+    scene.settle()
+
+    with capture_logs() as logs:
+        assert told(updates) == [("SETTLED", "database")]
+
+    assert part_lines(logs) == [(DOWN, "postgres"), (UP, "postgres")]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from entrypoints.health import Health, Part
 from entrypoints.loops import Loop, Pace
 from entrypoints.sandbox.waiting import wait_until
 from entrypoints.worker import LANES, PROBE_IDS, DeliveryStep, LaneStep, PublishStep, Worker
-from tests.unit.application.test_deliver_notifications import FakeNotifier, FakeQueue, job
+from tests.unit.application.test_deliver_notifications import FakeNotifier, FakeQueue
 from tests.unit.application.test_publish_statuses import FakePublisher, messages
 from tests.unit.application.test_writing import FakeBatch
 from tests.unit.domain.claims import a_claim, rules
@@ -347,7 +347,7 @@ def delivery_step(queue: FakeQueue, notifier: FakeNotifier, health: Health) -> D
 
 
 def test_delivery_has_more_to_do_as_long_as_jobs_are_confirmed(health: Health) -> None:
-    step = delivery_step(FakeQueue([job(1), job(2), job(3)]), FakeNotifier(), health)
+    step = delivery_step(FakeQueue([1, 2, 3]), FakeNotifier(), health)
 
     assert [step(), step(), step()] == [True, True, False]
     assert health.is_up(Part.DATABASE)
@@ -355,7 +355,7 @@ def test_delivery_has_more_to_do_as_long_as_jobs_are_confirmed(health: Health) -
 
 
 def test_jobs_that_are_not_confirmed_wait_for_the_next_tick(health: Health) -> None:
-    step = delivery_step(FakeQueue([job(1)]), FakeNotifier(unconfirmed={1}), health)
+    step = delivery_step(FakeQueue([1]), FakeNotifier(unconfirmed={1}), health)
 
     assert not step()
     assert not health.is_up(Part.NOTIFICATIONS)
@@ -372,7 +372,7 @@ def test_a_delivery_without_jobs_says_nothing_of_redis(health: Health) -> None:
 def test_redis_is_up_again_when_a_probe_finds_it_though_others_delivered_all(
     health: Health,
 ) -> None:
-    queue, notifier = FakeQueue([job(1)]), FakeNotifier(away=True)
+    queue, notifier = FakeQueue([1]), FakeNotifier(away=True)
     step = delivery_step(queue, notifier, health)
     with pytest.raises(RedisUnavailableError):
         step()

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.memory.notifier import InMemoryNotifier
 from application.errors import RedisUnavailableError
-from tests.contracts.notifier import NotifierContract, StreamReader, a_job, ids
+from tests.contracts.notifier import NotifierContract, StreamReader, a_job, jobs, keys
 
 
 class MemoryReader:
@@ -16,7 +16,7 @@ class MemoryReader:
         self._notifier = notifier
 
     def jobs(self) -> Sequence[str]:
-        return [job.job_json for job in self._notifier.stream]
+        return self._notifier.stream
 
     def cut_line(self) -> None:
         self._notifier.unavailable = True
@@ -41,15 +41,15 @@ class TestInMemoryNotifier(NotifierContract):
 
 def test_refused_jobs_are_neither_confirmed_nor_on_the_stream() -> None:
     notifier = InMemoryNotifier()
-    notifier.refused |= ids(2)
+    notifier.refused |= keys(2)
 
-    assert notifier.deliver([a_job(1), a_job(2), a_job(3)]) == ids(1, 3)
+    assert notifier.deliver(jobs(1, 2, 3)) == keys(1, 3)
     assert notifier.stream == [a_job(1), a_job(3)]
 
 
 def test_when_every_job_is_refused_the_stream_counts_as_away() -> None:
     notifier = InMemoryNotifier()
-    notifier.refused |= ids(1)
+    notifier.refused |= keys(1)
 
     with pytest.raises(RedisUnavailableError):
-        notifier.deliver([a_job(1)])
+        notifier.deliver(jobs(1))

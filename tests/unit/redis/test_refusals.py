@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import pytest
+from redis import Connection
 
 from adapters.redis.connection import build_client
 from adapters.redis.pipeline import PIPELINE_LENGTH_MAX
 from adapters.redis.status_publisher import RedisStatusPublisher
 from adapters.redis.stream_notifier import RedisStreamNotifier
 from application.errors import RedisUnavailableError
-from tests.contracts.notifier import a_job, ids
+from entrypoints.sandbox.waiting import wait_until
+from tests.contracts.notifier import jobs, keys
 from tests.contracts.status_publisher import a_message
 
 ADDED = b"+1-1"
@@ -133,11 +135,11 @@ def test_every_refusal_of_a_job_is_an_outage_in_the_servers_words(
     server.script = [f"-{refusal}".encode()]
 
     with pytest.raises(RedisUnavailableError) as caught:
-        notifier.deliver([a_job(1)])
+        notifier.deliver(jobs(1))
 
     assert str(caught.value).endswith(refusal)
     assert caught.value.__cause__ is not None
-    assert notifier.deliver([a_job(1)]) == ids(1)
+    assert notifier.deliver(jobs(1)) == keys(1)
     assert server.commands == [b"XADD"] * 2
 
 
@@ -162,9 +164,9 @@ def test_a_server_that_is_no_redis_is_an_outage(
     server.script = [nonsense]
 
     with pytest.raises(RedisUnavailableError):
-        notifier.deliver([a_job(1)])
+        notifier.deliver(jobs(1))
 
-    assert notifier.deliver([a_job(2)]) == ids(2)
+    assert notifier.deliver(jobs(2)) == keys(2)
 
 
 def test_the_jobs_around_a_refused_one_are_confirmed(
@@ -172,7 +174,27 @@ def test_the_jobs_around_a_refused_one_are_confirmed(
 ) -> None:
     server.script = [ADDED, b"-OOM full", ADDED]
 
-    assert notifier.deliver([a_job(1), a_job(2), a_job(3)]) == ids(1, 3)
+    assert notifier.deliver(jobs(1, 2, 3)) == keys(1, 3)
+
+
+def test_answers_that_nobody_waited_for_are_not_taken_for_those_to_later_jobs(
+    server: ScriptedServer, notifier: RedisStreamNotifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    notifier.deliver(jobs(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "read_response", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            notifier.deliver(jobs(2))
+    wait_until(lambda: len(server.commands) == 2, what="the second job is on the stream")
+    server.script = [b"-OOM full"]
+    # As it is while the answer is still on its way.
+    monkeypatch.setattr(Connection, "can_read", lambda *_: False)
+
+    with pytest.raises(RedisUnavailableError, match="OOM"):
+        notifier.deliver(jobs(3))
 
 
 def test_a_refusal_shows_nothing_of_the_job(
@@ -181,7 +203,7 @@ def test_a_refusal_shows_nothing_of_the_job(
     server.script = [b"-OOM full"]
 
     with pytest.raises(RedisUnavailableError) as caught:
-        notifier.deliver([a_job(1)])
+        notifier.deliver(jobs(1))
 
     assert "฿" not in f"{caught.value} {caught.value.__cause__}"
 
@@ -191,7 +213,7 @@ def test_after_a_refusal_nothing_more_is_sent(
 ) -> None:
     server.script = [b"-OOM full"] * PIPELINE_LENGTH_MAX
     with pytest.raises(RedisUnavailableError):
-        notifier.deliver([a_job(number) for number in range(3 * PIPELINE_LENGTH_MAX)])
+        notifier.deliver(jobs(*range(3 * PIPELINE_LENGTH_MAX)))
     assert len(server.commands) == PIPELINE_LENGTH_MAX
 
     server.script = [b"-NOPERM no"]
