@@ -14,7 +14,7 @@ def cpu_s(pid: int) -> float:
     """Return the CPU seconds of *pid*, its children, and theirs, those that have ended included."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return 0.0  # it has ended, and its parent has what it used
     times = stat.rpartition(")")[2].split()[_CPU_TIMES]
     return sum(map(int, times)) / _TICKS_PER_S + sum(map(cpu_s, _children(pid)))
@@ -29,5 +29,5 @@ def _children(pid: int) -> list[int]:
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []

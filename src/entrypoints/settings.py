@@ -113,7 +113,7 @@ class Settings(LedgerSettings, LiveStatusSettings):
     """A Redis of its own for push jobs; without it they go to ``REDIS_URL``."""
 
     lanes: Annotated[int, Field(ge=1, le=64)] = 2
-    batch_size: Annotated[int, Field(ge=1, le=8_000)] = 500
+    batch_size: Annotated[int, Field(ge=1, le=8_000)] = 1_000
     tick_ms: Milliseconds = 1_000
     """The longest that a lane without work sleeps."""
     first_pause_ms: Milliseconds = 50

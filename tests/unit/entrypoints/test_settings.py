@@ -29,7 +29,7 @@ REQUIRED = {
 DEFAULTS = {
     "notifications_redis_url": None,
     "lanes": 2,
-    "batch_size": 500,
+    "batch_size": 1_000,
     "tick_ms": 1_000,
     "first_pause_ms": 50,
     "wake_up": "auto",
