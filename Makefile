@@ -12,8 +12,8 @@ PYTHON ?=
 ARGS ?=
 
 # How many tests run side by side. They wait a lot, so there is one more than there are cores; each
-# has servers of its own, so there are not too many.
-JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores + 1 : 8)))
+# has servers of its own, of up to 3 GB, so there are not too many.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
 
 export PYTHON
 bin := .venv/bin

@@ -31,6 +31,8 @@ _DEFAULTS: Final = Settings.model_fields
 
 LANES: Final[int] = _DEFAULTS["lanes"].default
 BATCH_SIZE: Final[int] = _DEFAULTS["batch_size"].default
+FLOOR_BATCH_SIZE: Final = 500
+"""At which the floor is quickest: with 1,000 rows the planner joins them in a worse way."""
 DELIVERY_BATCH_SIZE: Final[int] = _DEFAULTS["notifications_batch_size"].default
 
 
@@ -75,7 +77,7 @@ def settle_backlog_at_the_floor(field: Field) -> float:
     settle_at_the_floor(
         field.database_url,
         lanes=LANES,
-        batch_size=BATCH_SIZE,
+        batch_size=FLOOR_BATCH_SIZE,
         delivery_batch_size=DELIVERY_BATCH_SIZE,
     )
     took_s = time.perf_counter() - started

@@ -42,31 +42,28 @@ def report(*, claimed: int, written: Written) -> BatchReport:
     ``outbox: intent settled`` and ``outbox: intent failed`` are part of the contract: the
     sources recover lost audit rows from them.
     """
-    changed = {message.intent_id for message in written.messages}
     counts: Counter[str] = Counter()
     # Once for all: the logger of a module looks itself up at each line.
     bound = log.bind()
     for conclusion in written.conclusions:
-        if isinstance(conclusion, Settle) and conclusion.intent_id not in changed:
-            continue
         counts[_log(bound, conclusion)] += 1
     return BatchReport(claimed=claimed, refused=written.refused, **counts)
 
 
-def _log(log: FilteringBoundLogger, conclusion: Conclusion) -> str:
+def _log(bound: FilteringBoundLogger, conclusion: Conclusion) -> str:
     ids = {"intent_id": str(conclusion.intent_id), "event_id": conclusion.event_id}
     match conclusion:
         case Settle(status=IntentStatus.SETTLED):
-            log.info("outbox: intent settled", **ids)
+            bound.info("outbox: intent settled", **ids)
             return "settled"
         case Settle():
-            log.info("outbox: intent failed", **ids, failure_reason=conclusion.failure_reason)
+            bound.info("outbox: intent failed", **ids, failure_reason=conclusion.failure_reason)
             return "failed"
         case Acknowledge():
-            log.info("outbox: intent was final already", **ids)
+            bound.info("outbox: intent was final already", **ids)
             return "acknowledged"
         case Retry():
-            log.warning(
+            bound.warning(
                 "outbox: event will be retried",
                 **ids,
                 reason=conclusion.reason,
@@ -75,7 +72,7 @@ def _log(log: FilteringBoundLogger, conclusion: Conclusion) -> str:
             )
             return "retried"
         case Review():
-            log.error(
+            bound.error(
                 "outbox: event needs a person",
                 **ids,
                 reason=conclusion.reason,

@@ -6,15 +6,11 @@ event follow only where the intent's conditional UPDATE took hold (DESIGN §6).
 
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
 from uuid import UUID
 
 from domain.intents import EventId, IntentId, IntentStatus, UserId
 from domain.values import value
 from domain.verdicts import RetryReason, ReviewReason
-
-JobKey = NewType("JobKey", int)
-"""What the queue calls a job that waits in it. It means nothing to anybody else."""
 
 
 class LineKind(StrEnum):

@@ -11,14 +11,24 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from select import PIPE_BUF
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 
 class LogFile(io.TextIOWrapper):
-    """UTF-8, and an escape for what is none. Each write must be of whole lines."""
+    """UTF-8, and an escape for what is none. Within ``together``, each write is of whole lines.
 
-    def __init__(self, file: BinaryIO | io.BufferedWriter) -> None:
-        super().__init__(file, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    *file* has no buffer: threads would mix what they write in it into writes that are too long, and
+    what a signal interrupts would be written once more at the end.
+    """
+
+    def __init__(self, file: io.RawIOBase) -> None:
+        super().__init__(
+            # As the interpreter does it for standard output that has no buffer.
+            cast(BinaryIO, file),
+            encoding="utf-8",
+            errors="backslashreplace",
+            write_through=True,
+        )
 
     def write(self, text: str, /) -> int:
         """Write *text* at once; within ``together``, at the end of its block at the latest."""
@@ -39,7 +49,6 @@ class LogFile(io.TextIOWrapper):
     def write_out(self, data: bytearray) -> None:
         """Write *data* at once and empty it."""
         self.buffer.write(bytes(data))
-        self.buffer.flush()
         data.clear()
 
 
@@ -52,7 +61,10 @@ _thread = _Thread()
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Write what this thread logs in the block in few writes, however the block ends."""
+    """Write what this thread logs in the block in few writes, however the block ends.
+
+    Only a process that is killed within it loses lines: those of the last ``PIPE_BUF`` bytes.
+    """
     outer, held = _thread.held, defaultdict[LogFile, bytearray](bytearray)
     _thread.held = held
     try:

@@ -47,8 +47,8 @@ class _CheckedFile(io.FileIO):
             self._is_lost = True
             reason = error.strerror or str(error)
             raise OutputLostError(reason, is_unread=error.errno == errno.EPIPE) from error
-        except KeyboardInterrupt:
-            # It comes after the write as a rule: the buffer does not know, and would write again.
+        except BaseException:
+            # Ctrl-C comes after the write as a rule: the buffer does not know, and would repeat it.
             self._is_lost = True
             raise
 
@@ -79,22 +79,25 @@ def require_stdout() -> TextIO:
 
 
 class _LossyFile(io.FileIO):
-    """A file that drops what it cannot take."""
+    """A file that takes all of what it is given, and drops what it cannot take."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
+        rest = memoryview(data)
         try:
-            return os.write(self.fileno(), data)
+            while rest:
+                rest = rest[os.write(self.fileno(), rest) :]
         except OSError:
-            return memoryview(data).nbytes
+            pass
+        return memoryview(data).nbytes
 
 
 def lossy_stderr() -> LogFile:
     """Open stderr such that writing never fails.
 
     Its reader may be gone, its disk full: that is no reason to stop settling. Since nothing
-    stays behind in a buffer, the interpreter does not fail at its end either.
+    stays behind in a buffer, the interpreter neither fails nor repeats anything at its end.
     """
     if sys.__stderr__ is None:
         # It was closed when we were started; its number may be that of a connection by now.
-        return LogFile(Path(os.devnull).open("wb"))
-    return LogFile(io.BufferedWriter(_LossyFile(_STDERR, "w", closefd=False)))
+        return LogFile(Path(os.devnull).open("wb", buffering=0))
+    return LogFile(_LossyFile(_STDERR, "w", closefd=False))

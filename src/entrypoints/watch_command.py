@@ -37,9 +37,10 @@ def watch(
 ) -> None:
     """Show the status of intents now and whenever it changes, until all are final.
 
-    SETTLED and FAILED are final. A status comes live over Redis, and from the database where
-    that fails. Exit 0 when all are final, 1 when the time is over or there is no such intent, 130
-    after Ctrl-C. With --json, each change is one JSON document on one line.
+    SETTLED and FAILED are final. Changes are heard live over Redis; what is final is read from the
+    database, at once when a message says so. Exit 0 when all are final, 1 when the time is over or
+    there is no such intent, 130 after Ctrl-C. With --json, each change is one JSON document on one
+    line.
     """
     # See entrypoints.cli.
     from entrypoints.live_status import LiveStatus

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from application.ports.notification_queue import LockedJobs
-from domain.conclusions import JobKey, PushJob
+from application.ports.notification_queue import JobKey, LockedJobs
+from domain.conclusions import PushJob
 from tests.contracts.database_bench import DatabaseBench
 from tests.contracts.payments import a_job
 

@@ -6,8 +6,8 @@ from typing import Protocol
 import pytest
 
 from application.errors import RedisUnavailableError
+from application.ports.notification_queue import JobKey
 from application.ports.notifier import Notifier
-from domain.conclusions import JobKey
 
 
 def a_job(number: int) -> str:

@@ -588,6 +588,18 @@ class WriteContract:
         assert bench.retry(event_id) is None
         assert has_no_effects(bench, intent.id)
 
+    def test_an_intent_that_is_not_there_cannot_be_put_under_review(
+        self, bench: DatabaseBench
+    ) -> None:
+        event_id = bench.add_event(IntentId(uuid4()))
+
+        with bench.outbox.claim(limit=1) as batch:
+            (claimed,) = batch.events
+            with pytest.raises(RowsRefusedError, match="did not take the update"):
+                batch.write([a_review(claimed)])
+
+        assert bench.event(event_id) == EventState(status="pending")
+
     def test_writing_nothing_changes_nothing(self, bench: DatabaseBench) -> None:
         event_id = add_payment(bench)
 

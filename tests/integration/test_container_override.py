@@ -16,9 +16,10 @@ from redis import Redis
 from redis.client import PubSub
 
 from adapters.memory.ledger import InMemoryLedger
+from application.ports.notification_queue import JobKey
 from application.ports.notifier import Notifier
 from application.ports.status_publisher import StatusPublisher
-from domain.conclusions import JobKey, StatusMessage
+from domain.conclusions import StatusMessage
 from entrypoints.container import Container, running
 from entrypoints.sandbox.waiting import wait_until
 from tests.contracts.notifier import jobs

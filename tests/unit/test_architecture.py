@@ -23,6 +23,20 @@ def imported_packages(module: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+def test_the_values_of_the_domain_are_declared_as_values() -> None:
+    """``@dataclass`` is for what changes; frozen ones cost three times as much to make."""
+    frozen = [
+        f"{module.name}: {node.name}"
+        for module in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.ClassDef)
+        for decorator in node.decorator_list
+        if "frozen=True" in ast.unparse(decorator)
+    ]
+
+    assert frozen == []
+
+
 def test_domain_imports_itself_and_the_standard_library() -> None:
     allowed = sys.stdlib_module_names | {"domain"}
     strangers = {

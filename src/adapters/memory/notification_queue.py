@@ -7,8 +7,7 @@ from itertools import islice
 from uuid import UUID
 
 from adapters.memory.database import InMemoryDatabase, Step, Transaction
-from application.ports.notification_queue import LockedJobs
-from domain.conclusions import JobKey
+from application.ports.notification_queue import JobKey, LockedJobs
 
 
 @dataclass(frozen=True, slots=True)

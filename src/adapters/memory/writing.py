@@ -115,8 +115,12 @@ def _review(transaction: Transaction, review: Review) -> None:
         next_attempt_at=(transaction.database.now if earlier is None else earlier.next_attempt_at),
         generations=() if earlier is None else earlier.generations,
     )
+    if review.audit is None:
+        return
     intent = transaction.intent(review.intent_id)
-    if review.audit is None or intent is None or intent.status == IntentStatus.MANUAL_REVIEW:
+    if intent is None:
+        raise RowsRefusedError("the intent did not take the update")
+    if intent.status == IntentStatus.MANUAL_REVIEW:
         return
     transaction.changes.intents[review.intent_id] = replace(
         intent,

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import psycopg
 from psycopg.abc import AdaptContext
-from psycopg.adapt import Dumper
+from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.pq import Format
 
 _EMPTY_HEAD: Final = struct.Struct("!iiI")
@@ -87,7 +87,7 @@ class _NumbersDumper(_ArrayDumper):
             packed = b"".join(map(self.number.pack, repeat(self.length), obj))
         except struct.error as error:
             # Its words do not say whose they are.
-            raise psycopg.DataError(f"not in {self.element}'s range: {error}") from error
+            raise psycopg.DataError(f"cannot be an element of {self.element}[]: {error}") from error
         return self._array(len(obj), packed)
 
 
@@ -107,10 +107,9 @@ class _UuidsDumper(_ArrayDumper):
         return self._array(len(obj), _UUID_LENGTH.join([b"", *packed]))
 
 
-for _cls, _dumper in (
-    (Texts, _TextsDumper),
-    (Integers, _IntegersDumper),
-    (BigIntegers, _BigIntegersDumper),
-    (Uuids, _UuidsDumper),
-):
-    psycopg.adapters.register_dumper(_cls, _dumper)
+def register(adapters: AdaptersMap) -> None:
+    """Let a connection know these lists; *adapters* are its own."""
+    adapters.register_dumper(Texts, _TextsDumper)
+    adapters.register_dumper(Integers, _IntegersDumper)
+    adapters.register_dumper(BigIntegers, _BigIntegersDumper)
+    adapters.register_dumper(Uuids, _UuidsDumper)

@@ -11,8 +11,10 @@ from typing import Final, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
-from psycopg.rows import TupleRow
+from psycopg.pq.abc import PGconn
+from psycopg.rows import RowFactory, TupleRow, tuple_row
 
+from adapters.postgres.arrays import register
 from adapters.postgres.beginning import Beginning
 
 ANSWER_TIMEOUT_S: Final = 35.0
@@ -25,6 +27,11 @@ class BoundedConnection(psycopg.Connection[TupleRow]):
 
     answer_timeout_s: float = ANSWER_TIMEOUT_S
     beginning: Beginning = Beginning()
+
+    def __init__(self, pgconn: PGconn, row_factory: RowFactory[TupleRow] = tuple_row) -> None:
+        """As psycopg; also takes the lists of ``arrays`` as parameters."""
+        super().__init__(pgconn, row_factory)
+        register(self.adapters)
 
     def begin(self, beginning: Beginning | None = None) -> None:
         """Begin a transaction as *beginning* says, by default this connection's own.

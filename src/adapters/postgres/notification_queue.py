@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from adapters.postgres.arrays import BigIntegers
 from adapters.postgres.connection import BoundedConnection
 from adapters.postgres.errors import translated_errors
 from adapters.postgres.pool import Pool, transaction
-from application.ports.notification_queue import LockedJobs
-from domain.conclusions import JobKey
+from application.ports.notification_queue import JobKey, LockedJobs
 
 LOCK: Final = """
     SELECT id, job::text FROM pm.notification_outbox
@@ -32,7 +32,7 @@ class PostgresLockedJobs:
     def delete(self, keys: Collection[JobKey]) -> None:
         """See ``LockedJobs.delete``."""
         with translated_errors():
-            self._connection.execute(DELETE, [list(keys)])
+            self._connection.execute(DELETE, [BigIntegers(keys)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ def build_client(
     """Return a client for *url* that connects at its first command, and again after a fault.
 
     ``connect_timeout_s`` bounds the attempt at each address that the host name has,
-    ``socket_timeout_s`` each wait for the server to take or to send something. Each thread
-    that is in a call holds a connection; more than ``connections_max`` at once get an error.
+    ``socket_timeout_s`` each wait for the server to take a pipeline, or to send something. Each
+    thread that is in a call holds a connection; more than ``connections_max`` at once get an error.
     ``client_name`` is what ``CLIENT LIST`` shows: no spaces.
 
     Raises:

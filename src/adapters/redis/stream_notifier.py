@@ -10,7 +10,7 @@ from adapters.redis.errors import redis_errors
 from adapters.redis.pipeline import in_pipelines, raise_first_refusal, send
 from adapters.redis.protocol import opening, word
 from application.errors import RedisUnavailableError
-from domain.conclusions import JobKey
+from application.ports.notification_queue import JobKey
 
 BUDGET_S: Final = 30.0
 """Far below what ends a transaction that idles: its jobs would all come again, each time anew."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NewType, Protocol
 
-from domain.conclusions import JobKey
+JobKey = NewType("JobKey", int)
+"""What the queue calls a job that waits in it. It means nothing to anybody else."""
 
 
 class LockedJobs(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from domain.conclusions import JobKey
+from application.ports.notification_queue import JobKey
 
 
 class Notifier(Protocol):

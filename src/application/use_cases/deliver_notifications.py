@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from application.errors import OutageError
-from application.ports.notification_queue import NotificationQueue
+from application.ports.notification_queue import JobKey, NotificationQueue
 from application.ports.notifier import Notifier
-from domain.conclusions import JobKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

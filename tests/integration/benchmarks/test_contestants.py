@@ -12,7 +12,7 @@ from dependency_injector import providers
 from redis import Redis
 
 from adapters.memory.ledger import InMemoryLedger
-from benchmarks.contestants import BATCH_SIZE, DELIVERY_BATCH_SIZE, LANES
+from benchmarks.contestants import DELIVERY_BATCH_SIZE, FLOOR_BATCH_SIZE, LANES
 from benchmarks.floor import install_floor, settle_at_the_floor
 from benchmarks.instant_ledger import InstantLedger
 from benchmarks.literal import (
@@ -137,7 +137,7 @@ def by_the_floor(url: str, _: str, __: InMemoryLedger) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         install_floor(connection)
     settle_at_the_floor(
-        url, lanes=LANES, batch_size=BATCH_SIZE, delivery_batch_size=DELIVERY_BATCH_SIZE
+        url, lanes=LANES, batch_size=FLOOR_BATCH_SIZE, delivery_batch_size=DELIVERY_BATCH_SIZE
     )
 
 
@@ -204,7 +204,7 @@ def test_jobs_of_the_floor_are_as_many_and_as_long_as_ours(
         )
     outcome_of(
         lambda url, *_: settle_at_the_floor(
-            url, lanes=LANES, batch_size=BATCH_SIZE, delivery_batch_size=DELIVERY_BATCH_SIZE
+            url, lanes=LANES, batch_size=FLOOR_BATCH_SIZE, delivery_batch_size=DELIVERY_BATCH_SIZE
         ),
         payments,
         other_url,

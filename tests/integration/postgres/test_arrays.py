@@ -1,6 +1,7 @@
 """What the server reads out of our arrays, whatever is in them; and what is refused."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,10 +9,10 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from psycopg.adapt import PyFormat, Transformer
+from psycopg.adapt import AdaptersMap, PyFormat, Transformer
 from psycopg.types.numeric import Int4, Int8
 
-from adapters.postgres.arrays import BigIntegers, Integers, Texts, Uuids
+from adapters.postgres.arrays import BigIntegers, Integers, Texts, Uuids, register
 from adapters.postgres.errors import translated_write_errors
 from adapters.postgres.pool import build_pool, transaction
 from application.errors import RowsRefusedError
@@ -40,6 +41,14 @@ SQL_TYPES: dict[type[Array], str] = {
 QUERIES = {cls: f"SELECT %b::{name}[]" for cls, name in SQL_TYPES.items()}
 
 
+@dataclass(frozen=True)
+class Context:
+    """Where a transformer looks for adapters, when there is no connection."""
+
+    adapters: AdaptersMap
+    connection: None = None
+
+
 @pytest.fixture
 def connection(database_url: str) -> Iterator[psycopg.Connection[Any]]:
     with build_pool(database_url, size_max=1) as pool, pool.connection() as connection:
@@ -48,7 +57,9 @@ def connection(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 def bytes_of(parameter: list[Any]) -> tuple[int, bytes]:
     """Return the type and the bytes that psycopg would send for *parameter*."""
-    dumper = Transformer().get_dumper(parameter, PyFormat.BINARY)
+    adapters = AdaptersMap(psycopg.adapters)
+    register(adapters)
+    dumper = Transformer(Context(adapters)).get_dumper(parameter, PyFormat.BINARY)
     return dumper.oid, bytes(dumper.dump(parameter) or b"")
 
 

@@ -1,9 +1,10 @@
 """Of a long queue, delivery reads its batch and no more, whatever the planner knows of it."""
 
-import psycopg
 import pytest
 
+from adapters.postgres.arrays import BigIntegers
 from adapters.postgres.notification_queue import DELETE, LOCK
+from adapters.postgres.own_connection import own_connection
 
 pytestmark = pytest.mark.integration
 
@@ -20,8 +21,8 @@ FILL = """
 def test_a_batch_is_found_by_the_primary_key(
     database_url: str, statement: str, is_analyzed: bool
 ) -> None:
-    parameter: object = BATCH if statement is LOCK else list(range(1, BATCH + 1))
-    with psycopg.connect(database_url, autocommit=True) as connection:
+    parameter: object = BATCH if statement is LOCK else BigIntegers(range(1, BATCH + 1))
+    with own_connection(database_url, answer_timeout_s=60) as connection:
         connection.execute(FILL, [40 * BATCH])
         if is_analyzed:
             connection.execute("ANALYZE pm.notification_outbox")

@@ -149,7 +149,7 @@ class TestNetwork:
             assert len(bench.jobs()) == 1
 
     def test_answers_that_never_come_are_given_up(self, database_url: str, proxy: TcpProxy) -> None:
-        with build_pool(proxy.url, size_max=1, answer_timeout_s=0.5) as pool:
+        with build_pool(proxy.url, size_max=1, answer_timeout_s=2.0) as pool:
             bench = PostgresBench(database_url, pool)
             event_id = add_payment(bench)
 
@@ -246,7 +246,7 @@ class TestServer:
     def test_it_may_freeze_in_the_middle_of_a_batch(
         self, private_postgres: PostgresServer, private_database_url: str
     ) -> None:
-        with build_pool(private_database_url, size_max=1, answer_timeout_s=0.5) as pool:
+        with build_pool(private_database_url, size_max=1, answer_timeout_s=2.0) as pool:
             bench = PostgresBench(private_database_url, pool)
             event_id = add_payment(bench)
 

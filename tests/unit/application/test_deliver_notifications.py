@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from application.errors import DatabaseUnavailableError, RedisUnavailableError
+from application.ports.notification_queue import JobKey
 from application.use_cases.deliver_notifications import DeliverNotifications, DeliveryReport
-from domain.conclusions import JobKey
 
 
 @dataclass(slots=True)

@@ -128,15 +128,6 @@ def test_a_review_is_an_error_that_says_why() -> None:
     ]
 
 
-def test_an_intent_that_did_not_change_is_neither_logged_nor_counted() -> None:
-    with capture_logs() as logs:
-        counted = report(claimed=1, written=Written([settle(1)], []))
-
-    assert logs == []
-    assert counted == BatchReport(claimed=1)
-    assert counted.written == 0
-
-
 def test_each_event_is_counted_as_what_became_of_it() -> None:
     settled = [settle(number) for number in (1, 2, 3)]
     failed = [settle(number, IntentStatus.FAILED) for number in (4, 5)]

@@ -249,6 +249,21 @@ def test_a_message_that_is_no_news_is_not_looked_into(scene: Scene) -> None:
     assert scene.statuses.reads == 2
 
 
+def test_however_many_messages_say_it_the_row_is_read_once_at_a_time(scene: Scene) -> None:
+    updates = scene.watch()
+    assert next(updates).status == "AUTHORIZED"
+    reads = scene.statuses.reads
+
+    for _ in range(100):
+        scene.say(SETTLED)
+    scene.say(SETTLING)
+
+    assert next(updates).status == "SETTLING"
+    assert scene.statuses.reads == reads + 1
+    scene.settle()
+    assert told(updates) == [("SETTLED", "database")]
+
+
 def test_a_review_is_shown_and_the_watch_goes_on_wherever_it_leads(scene: Scene) -> None:
     updates = scene.watch(poll_interval_s=SOON_S)
     shown = []

@@ -22,13 +22,16 @@ class Recorder(io.RawIOBase):
 
     def __init__(self) -> None:
         self.writes: list[bytes] = []
+        self.may_write = threading.Event()
+        self.may_write.set()
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: "ReadableBuffer", /) -> int:
+        assert self.may_write.wait(60)
         self.writes.append(bytes(data))
-        return len(self.writes[-1])
+        return memoryview(data).nbytes
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 def file(recorder: Recorder) -> LogFile:
-    return LogFile(io.BufferedWriter(recorder))
+    return LogFile(recorder)
 
 
 @contextmanager
@@ -102,6 +105,27 @@ def test_lines_are_out_when_the_block_ends_badly(file: LogFile, recorder: Record
     assert recorder.writes == [LINE.encode()]
     file.write("after\n")
     assert recorder.writes == [LINE.encode(), b"after\n"]
+
+
+def test_threads_that_end_at_once_share_no_write() -> None:
+    recorder = Recorder()
+    recorder.may_write.clear()
+    file = LogFile(recorder)
+
+    def log(name: str) -> None:
+        with together():
+            file.write(name * (PIPE_BUF - 1) + "\n")
+
+    threads = [threading.Thread(target=log, args=[name]) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    # Like a pipe that is full, until all of them have something to write.
+    assert recorder.writes == []
+    recorder.may_write.set()
+    for thread in threads:
+        thread.join(60)
+
+    assert sorted(recorder.writes) == [f"{name * (PIPE_BUF - 1)}\n".encode() for name in "abc"]
 
 
 def test_a_line_of_another_thread_does_not_wait(file: LogFile, recorder: Recorder) -> None:

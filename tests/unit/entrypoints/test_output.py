@@ -1,10 +1,10 @@
-"""What is printed is printed once, whenever somebody presses Ctrl-C."""
+"""What is printed or logged is so once, whenever somebody presses Ctrl-C."""
 
 import os
 
 import pytest
 
-from entrypoints.output import checked_stdout
+from entrypoints.output import checked_stdout, lossy_stderr
 
 
 def test_what_ctrl_c_comes_right_after_is_not_printed_again(
@@ -27,3 +27,40 @@ def test_what_ctrl_c_comes_right_after_is_not_printed_again(
     stdout.flush()
 
     assert capfd.readouterr().out == "line\n"
+
+
+@pytest.mark.parametrize("signal", [KeyboardInterrupt, SystemExit])
+def test_what_a_signal_comes_right_after_is_not_logged_again(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    signal: type[BaseException],
+) -> None:
+    write = os.write
+
+    def write_and_interrupt(file: int, data: bytes) -> int:
+        write(file, data)
+        raise signal
+
+    stderr = lossy_stderr()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write_and_interrupt)
+        with pytest.raises(signal):
+            stderr.write("line\n")
+
+    stderr.write("the next\n")
+    stderr.flush()
+
+    assert capfd.readouterr().err == "line\nthe next\n"
+
+
+def test_a_line_that_is_taken_in_parts_is_logged_whole(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    stderr = lossy_stderr()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda file, data: write(file, data[:3]))
+        stderr.write("a longer line\n")
+
+    assert capfd.readouterr().err == "a longer line\n"
