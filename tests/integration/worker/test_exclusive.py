@@ -10,6 +10,7 @@ from redis import Redis
 from adapters.memory.faulty_ledger import FaultyLedger
 from entrypoints.sandbox.postgres_server import PostgresServer
 from entrypoints.sandbox.resources import free_port
+from entrypoints.sandbox.waiting import wait_until
 from tests.helpers.pgbouncer import PgBouncer
 from tests.helpers.tcp_proxy import TcpProxy
 from tests.helpers.worker_process import WorkerProcess, run_command
@@ -29,6 +30,10 @@ SETTLED = "outbox: intent settled"
 FAILED = "outbox: intent failed"
 DOWN = "outbox: part is down"
 LOOKS = 10
+BUSY_SESSIONS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND pid <> pg_backend_pid() AND state <> 'idle'"
+)
 
 StartExclusive = Callable[..., WorkerProcess]
 
@@ -55,6 +60,19 @@ def pair(start_exclusive: StartExclusive) -> tuple[WorkerProcess, WorkerProcess]
 def settled_by(worker: WorkerProcess) -> int:
     """Return how many intents *worker*, which has ended, has settled or failed."""
     return len(worker.logged(SETTLED)) + len(worker.logged(FAILED))
+
+
+def freeze_at_rest(worker: WorkerProcess, payment_manager: PaymentManager) -> None:
+    """Freeze *worker* while it has no transaction open: with one that is open it would go on."""
+
+    def is_frozen_at_rest() -> bool:
+        worker.send(signal.SIGSTOP)
+        if payment_manager.execute(BUSY_SESSIONS) == [(0,)]:
+            return True
+        worker.send(signal.SIGCONT)
+        return False
+
+    wait_until(is_frozen_at_rest, timeout_s=60, what="it has no transaction open")
 
 
 def readiness(worker: WorkerProcess) -> tuple[int, str | None]:
@@ -196,11 +214,14 @@ def test_one_that_was_frozen_claims_nothing_even_before_it_learns_that_it_was_re
     proxy_to: Callable[[str], TcpProxy],
 ) -> None:
     proxy = proxy_to(database_url)
-    active = start_exclusive(DATABASE_URL=proxy.url)
+    # Its lanes rest for nearly all of the time.
+    active = start_exclusive(
+        DATABASE_URL=proxy.url, OUTBOX_TICK_MS="2000", OUTBOX_FIRST_PAUSE_MS="2000"
+    )
     active.wait_for(ACTIVE)
     stand_by = start_exclusive(OUTBOX_LANES="1")
     stand_by.wait_for(STAND_BY)
-    active.send(signal.SIGSTOP)
+    freeze_at_rest(active, payment_manager)
     # Its lanes can reach the database, but that its session has ended it hears by no answer.
     proxy.blackhole(only=b"outbox-worker exclusive")
     stand_by.wait_for(ACTIVE)
