@@ -15,7 +15,7 @@ PAIR: Final = "ours, two processes"
 ORDER: Final = (LITERAL, OURS, FLOOR, PAIR, NO_LEDGER)
 WHAT: Final = {
     LITERAL: "the sources' algorithm, event by event, no tick",
-    FLOOR: "the same row changes by procedures in Postgres",
+    FLOOR: f"the same row changes by procedures in Postgres, batch {contestants.FLOOR_BATCH_SIZE}",
     NO_LEDGER: "ours, with a ledger that answers at once",
     OURS: "ours, as it is run: ledger, delivery and statuses included",
     PAIR: "the same in two processes, each with an interpreter of its own",

@@ -107,25 +107,23 @@ def test_lines_are_out_when_the_block_ends_badly(file: LogFile, recorder: Record
     assert recorder.writes == [LINE.encode(), b"after\n"]
 
 
-def test_threads_that_end_at_once_share_no_write() -> None:
-    recorder = Recorder()
-    recorder.may_write.clear()
-    file = LogFile(recorder)
+def test_threads_that_end_at_once_share_no_write(file: LogFile, recorder: Recorder) -> None:
+    lines = [f"{number:0{PIPE_BUF // 2}}\n" for number in range(40)]
 
-    def log(name: str) -> None:
+    def log(line: str) -> None:
         with together():
-            file.write(name * (PIPE_BUF - 1) + "\n")
+            file.write(line)
 
-    threads = [threading.Thread(target=log, args=[name]) for name in "abc"]
+    # Like a pipe that is full, until they queue up.
+    recorder.may_write.clear()
+    threads = [threading.Thread(target=log, args=[line]) for line in lines]
     for thread in threads:
         thread.start()
-    # Like a pipe that is full, until all of them have something to write.
-    assert recorder.writes == []
     recorder.may_write.set()
     for thread in threads:
         thread.join(60)
 
-    assert sorted(recorder.writes) == [f"{name * (PIPE_BUF - 1)}\n".encode() for name in "abc"]
+    assert sorted(recorder.writes) == [line.encode() for line in lines]
 
 
 def test_a_line_of_another_thread_does_not_wait(file: LogFile, recorder: Recorder) -> None:

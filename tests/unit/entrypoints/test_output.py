@@ -1,28 +1,38 @@
 """What is printed or logged is so once, whenever somebody presses Ctrl-C."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from entrypoints.output import checked_stdout, lossy_stderr
 
 
-def test_what_ctrl_c_comes_right_after_is_not_printed_again(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def right_after_a_write(
+    monkeypatch: pytest.MonkeyPatch, signal: type[BaseException]
+) -> Iterator[None]:
+    """Let *signal* come as soon as the block has written something."""
     write = os.write
 
     def write_and_interrupt(file: int, data: bytes) -> int:
         write(file, data)
-        raise KeyboardInterrupt
+        raise signal
 
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write_and_interrupt)
+        yield
+
+
+def test_what_ctrl_c_comes_right_after_is_not_printed_again(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     stdout = checked_stdout()
     assert stdout is not None
     stdout.write("line\n")
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", write_and_interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            stdout.flush()
+    with right_after_a_write(monkeypatch, KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        stdout.flush()
 
     stdout.flush()
 
@@ -35,17 +45,9 @@ def test_what_a_signal_comes_right_after_is_not_logged_again(
     monkeypatch: pytest.MonkeyPatch,
     signal: type[BaseException],
 ) -> None:
-    write = os.write
-
-    def write_and_interrupt(file: int, data: bytes) -> int:
-        write(file, data)
-        raise signal
-
     stderr = lossy_stderr()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", write_and_interrupt)
-        with pytest.raises(signal):
-            stderr.write("line\n")
+    with right_after_a_write(monkeypatch, signal), pytest.raises(signal):
+        stderr.write("line\n")
 
     stderr.write("the next\n")
     stderr.flush()
